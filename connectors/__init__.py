@@ -1,0 +1,11 @@
+"""Readers of the files people have: each turns a source into an ``infosedd.Corpus``.
+
+    from connectors import ingest
+    corpus = ingest("table", ["mine.csv"], {"categories": {"x": "genotype", "y": "colour"}}, name="mine")
+"""
+
+from connectors.errors import ConnectorError
+from connectors.info import ConnectorInfo, Truth
+from connectors.registry import Guess, connectors, get, guess, ingest, truths
+
+__all__ = ["ConnectorError", "ConnectorInfo", "Guess", "Truth", "connectors", "get", "guess", "ingest", "truths"]

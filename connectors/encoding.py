@@ -1,0 +1,95 @@
+"""From texts to codes, and the count of what was dropped or hidden on the way."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from connectors.errors import ConnectorError
+from infosedd.blocks import Vocabulary
+
+ALPHABETS = {
+    "dna": "ACGT",
+    "rna": "ACGU",
+    "protein": "ACDEFGHIKLMNPQRSTVWY",
+}
+
+
+@dataclass
+class Tally:
+    """Which of n rows are still in, and why the others and some tokens are not."""
+
+    n: int
+    keep: np.ndarray = field(init=False)
+    dropped: dict[str, int] = field(default_factory=dict)
+    hidden: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.keep = np.ones(self.n, bool)
+
+    def drop(self, rows: np.ndarray, reason: str) -> None:
+        """Leave out the rows of a boolean mask; a row counts under the first reason that met it."""
+        newly = int((rows & self.keep).sum())
+        if newly:
+            self.dropped[reason] = self.dropped.get(reason, 0) + newly
+            self.keep &= ~rows
+
+    def hide(self, n_tokens: int, reason: str) -> None:
+        if n_tokens:
+            self.hidden[reason] = self.hidden.get(reason, 0) + n_tokens
+
+    def check_some_left(self, error: type[ConnectorError], where: str) -> None:
+        """An error where no row is left, with the reasons."""
+        if not self.keep.any():
+            reasons = ", ".join(f"{count} for {reason}" for reason, count in self.dropped.items())
+            raise error("every row was dropped", where=where, remedy=f"dropped {reasons}; choose another policy")
+
+
+def alphabet_symbols(alphabet: str) -> str:
+    """The letters of a named alphabet (dna, rna, protein), or the given letters themselves."""
+    return ALPHABETS.get(alphabet.lower(), alphabet)
+
+
+@dataclass(frozen=True)
+class Letters:
+    """Texts as one array of code points (or bytes, where all is ASCII) with their lengths."""
+
+    flat: np.ndarray
+    lengths: np.ndarray
+
+    @property
+    def starts(self) -> np.ndarray:
+        return np.concatenate([[0], np.cumsum(self.lengths)[:-1]]).astype(np.int64)
+
+    def fitted(self, length: int, fill: int = 0) -> np.ndarray:
+        """An (n, length) array: longer texts cropped at the end, shorter ones filled with ``fill``."""
+        if (self.lengths == length).all():
+            return self.flat.reshape(-1, length)
+        columns = np.arange(length)
+        inside = columns < self.lengths[:, None]
+        index = np.where(inside, self.starts[:, None] + columns, 0)
+        return np.where(inside, self.flat[index], self.flat.dtype.type(fill))
+
+
+def letters_of(column: pa.Array) -> Letters:
+    """The letters of an Arrow array of texts without nulls."""
+    column = column.cast(pa.large_string())
+    offsets = np.frombuffer(column.buffers()[1], np.int64)[column.offset : column.offset + len(column) + 1]
+    data = column.buffers()[2]
+    raw = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]] if data is not None else np.empty(0, np.uint8)
+    if not len(raw) or raw.max() < 128:
+        return Letters(raw, np.diff(offsets))
+    is_start = (raw & 0xC0) != 0x80
+    before = np.concatenate([[0], np.cumsum(is_start)])
+    points = np.frombuffer(raw.tobytes().decode().encode("utf-32-le"), np.uint32)
+    return Letters(points, np.diff(before[offsets - offsets[0]]))
+
+
+def letter_codes(letters: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
+    """Codes of an array of code points over single-letter symbols; unknown letters get ``mask_id``."""
+    table_size = 256 if letters.dtype == np.uint8 else int(max(map(ord, vocabulary.symbols), default=0)) + 2
+    table = np.full(table_size, vocabulary.mask_id, vocabulary.dtype)
+    for symbol, code in vocabulary.code_of.items():
+        if ord(symbol) < table_size:
+            table[ord(symbol)] = code
+    return table[letters if letters.dtype == np.uint8 else np.minimum(letters, table_size - 1)]

@@ -1,0 +1,64 @@
+"""The list of connectors, the guess of one from a path, and ``ingest``."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+
+from connectors.errors import ConnectorError
+from connectors.info import ConnectorInfo, Truth
+from infosedd.blocks import near_names
+from infosedd.corpus import Corpus
+
+NAMES = ("table",)
+"""One module of this package for each, which defines ``INFO``."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """The connector that a path asks for, and what told."""
+
+    connector: str
+    reason: str
+
+
+def connectors() -> list[ConnectorInfo]:
+    """Every connector, in the order of the documentation."""
+    return [get(name) for name in NAMES]
+
+
+def get(name: str) -> ConnectorInfo:
+    """The connector of that name; an unknown one is an error that says which there are."""
+    if name not in NAMES:
+        raise ConnectorError(f"there is no connector {name!r}", remedy=near_names(name, NAMES))
+    return import_module(f"connectors.{name}").INFO
+
+
+def guess(path: str | Path) -> Guess:
+    """The connector for a source, by its content and name."""
+    return Guess("table", "nothing else is known")
+
+
+def ingest(
+    connector: str | None,
+    sources: Sequence[str | Path],
+    options: Mapping[str, object] | None = None,
+    *,
+    name: str,
+) -> Corpus:
+    """Read ``sources`` with a connector (``None``: guess it, and say so in the corpus's notes)."""
+    texts = [str(source) for source in sources]
+    if connector is not None:
+        return get(connector).read(texts, options or {}, name)
+    if not texts:
+        raise ConnectorError("neither a connector nor a source is given", remedy="name a file or a connector")
+    guessed = guess(texts[0])
+    corpus = get(guessed.connector).read(texts, options or {}, name)
+    note = f"read with the {guessed.connector} connector: {guessed.reason}"
+    return replace(corpus, provenance=replace(corpus.provenance, notes=(note, *corpus.provenance.notes)))
+
+
+def truths(connector: str, options: Mapping[str, object]) -> tuple[Truth, ...]:
+    """Known answers for what a connector draws with these options; empty for connectors that read files."""
+    info = get(connector)
+    return info.truths(options) if info.truths else ()

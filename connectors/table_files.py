@@ -1,0 +1,94 @@
+"""Reading the needed columns of CSV, TSV, Parquet, Arrow and JSONL files with Polars."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+
+from connectors.sources import Source
+from connectors.table_options import TableOptions
+from infosedd.blocks import near_names
+
+_FORMATS = {
+    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow",
+    ".feather": "arrow", ".ipc": "arrow", ".jsonl": "jsonl", ".ndjson": "jsonl",
+}  # fmt: skip
+
+
+@contextmanager
+def scanned(source: Source, options: TableOptions) -> Iterator[pl.LazyFrame]:
+    """A lazy frame over one file; what Polars refuses on opening becomes the format's error."""
+    kind = table_format(source, options)
+    with source.plain_path() as path, polars_errors(source):
+        yield _scan(path, kind, source, options)
+
+
+@contextmanager
+def polars_errors(source: Source) -> Iterator[None]:
+    """Turn what Polars raises on a bad file into the format's one-line error."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as cause:
+        reason = str(cause).strip().splitlines()[0] if str(cause).strip() else type(cause).__name__
+        raise source.fail(
+            f"can't read the table ({reason[:160]})", remedy="check the file, or give `format` and `delimiter`"
+        ) from cause
+
+
+def table_format(source: Source, options: TableOptions) -> str:
+    """The format asked for, or told by the file's first bytes and name."""
+    if options.format != "auto":
+        return options.format
+    with source.open() as file:
+        head = file.read(8192)
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith(b"ARROW1"):
+        return "arrow"
+    if b"\0" in head:
+        raise source.fail("this is a binary file, not a table", remedy="give CSV, TSV, Parquet, Arrow or JSONL")
+    if source.suffix in _FORMATS and _FORMATS[source.suffix] not in ("parquet", "arrow"):
+        return _FORMATS[source.suffix]
+    if source.suffix in _FORMATS:
+        raise source.fail(f"this is no {_FORMATS[source.suffix]} file", remedy="check that it was written whole")
+    if head.lstrip().startswith(b"{"):
+        return "jsonl"
+    first = head.splitlines()[0] if head.splitlines() else b""
+    return "tsv" if first.count(b"\t") > first.count(b",") else "csv"
+
+
+def needed(frame: pl.LazyFrame, columns: Sequence[str], source: Source) -> pl.DataFrame:
+    """Some columns of a scanned file, read; a column that isn't there is an error that says which are."""
+    present = frame.collect_schema().names()
+    for column in columns:
+        if column not in present:
+            raise source.fail(f"there is no column {column!r}", remedy=near_names(column, present))
+    return frame.select(columns).collect()
+
+
+def _scan(path: Path, kind: str, source: Source, options: TableOptions) -> pl.LazyFrame:
+    if kind == "parquet":
+        return pl.scan_parquet(path)
+    if kind == "arrow":
+        return pl.scan_ipc(path)
+    if kind == "jsonl":
+        return pl.scan_ndjson(path, infer_schema_length=None)
+    separator = options.delimiter or ("\t" if kind == "tsv" else _delimiter(source))
+    return pl.scan_csv(
+        path,
+        separator=separator,
+        has_header=options.header,
+        comment_prefix=options.comment,
+        infer_schema=False,
+        null_values=options.missing_values,
+    )
+
+
+def _delimiter(source: Source) -> str:
+    """The commonest of comma, semicolon, tab and bar in the first line."""
+    with source.open() as file:
+        first = file.readline(1 << 16).decode("utf-8", "replace")
+    counts = {mark: first.count(mark) for mark in (",", ";", "\t", "|")}
+    best = max(counts, key=lambda mark: counts[mark])
+    return best if counts[best] else ","

@@ -1,0 +1,80 @@
+"""Blocks for a table whose options name none: each column is told by its content."""
+
+import polars as pl
+
+from connectors.sources import Source
+from connectors.table_files import scanned
+from connectors.table_options import BinBlock, CategoryBlock, SequenceBlock, TableOptions
+
+_ALPHABETS = (("dna", "ACGT"), ("rna", "ACGU"), ("protein", "ACDEFGHIKLMNPQRSTVWY"))
+_SAMPLE = 10_000
+_MAX_CATEGORIES = 1000
+_MIN_LENGTH = 4
+
+
+def guessed_blocks(source: Source, asked: TableOptions) -> tuple[TableOptions, list[str]]:
+    """``asked`` with a block for each column that is not spoken for, and a note on each."""
+    with scanned(source, asked) as frame:
+        sample = frame.head(_SAMPLE).collect()
+    taken = _taken(asked)
+    blocks: dict[str, dict[str, object]] = {"sequences": {}, "categories": {}, "bins": {}}
+    notes, unique = [], []
+    for column in sample.get_columns():
+        if column.name in taken:
+            continue
+        kind, block, why = _guess_column(column)
+        if kind is None:
+            unique.append(column.name)
+        else:
+            blocks[kind][_block_name(column.name)] = block
+        notes.append(f"column {column.name} was taken as {why}")
+    ids = asked.ids or ({"column": unique[0]} if len(unique) == 1 else None)
+    if not any(blocks.values()) and not (asked.counts and asked.counts.block):
+        raise source.fail(
+            "no column looks like sequences or categories", remedy="name them with sequences, categories or bins"
+        )
+    return TableOptions.model_validate({**asked.model_dump(exclude_unset=True), **blocks, "ids": ids}), notes
+
+
+def _taken(asked: TableOptions) -> set[str]:
+    single = (asked.weights, asked.groups, asked.split, asked.ids)
+    taken = {one.column for one in single if one is not None}
+    if asked.counts is not None:
+        taken |= {*(asked.counts.columns or []), asked.counts.column or ""}
+    return taken
+
+
+def _guess_column(column: pl.Series) -> tuple[str | None, object, str]:
+    values = column.drop_nulls()
+    if values.dtype.is_nested() or not values.len():
+        return None, None, "neither letters nor values, and left out"
+    texts = values.cast(pl.String)
+    alphabet = _alphabet(texts)
+    if alphabet is not None:
+        return "sequences", SequenceBlock(column=column.name, alphabet=alphabet, unknown="hide"), f"{alphabet} letters"
+    distinct = texts.n_unique()
+    as_numbers = texts.cast(pl.Float64, strict=False)
+    numeric = not as_numbers.null_count() and not values.dtype == pl.Boolean
+    if numeric and distinct > 20 and (distinct > _MAX_CATEGORIES or values.dtype.is_float() or _has_fraction(as_numbers)):
+        return "bins", BinBlock(columns=[column.name]), "numbers in 8 bins of equally many"
+    if distinct == texts.len() and distinct > 20 or distinct > _MAX_CATEGORIES:
+        return None, None, "an id, not a block"
+    return "categories", CategoryBlock(columns=[column.name]), f"a category with {distinct} values"
+
+
+def _has_fraction(numbers: pl.Series) -> bool:
+    return bool((numbers != numbers.floor()).any())
+
+
+def _alphabet(texts: pl.Series) -> str | None:
+    lengths = texts.str.len_chars()
+    if lengths.min() != lengths.max() or int(lengths[0]) < _MIN_LENGTH:
+        return None
+    letters = set("".join(texts.head(200).to_list()).upper()) - {"N"}
+    return next((name for name, symbols in _ALPHABETS if letters <= set(symbols)), None)
+
+
+def _block_name(column: str) -> str:
+    """The column's name as a block can carry it: odd characters become '_'."""
+    name = "".join(c if c.isascii() and (c.isalnum() or c in "_-.") else "_" for c in column)
+    return name if name[:1].isalpha() or name[:1] == "_" else f"_{name}"
