@@ -1,0 +1,81 @@
+"""The folder that holds everything a user's runs make: data, models, results, reports."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from infosedd.errors import InputError, SurroundingsError
+
+
+@dataclass(frozen=True)
+class Home:
+    """The layout of ``--home``."""
+
+    path: Path
+
+    @property
+    def corpora(self) -> Path:
+        return self.path / "corpora"
+
+    @property
+    def models(self) -> Path:
+        return self.path / "models"
+
+    @property
+    def reports(self) -> Path:
+        return self.path / "reports"
+
+    @property
+    def prefect(self) -> Path:
+        """Home of the embedded Prefect server."""
+        return self.path / "prefect"
+
+    @property
+    def warehouse(self) -> Path:
+        """The published copy of the warehouse, which everyone reads."""
+        return self.path / "warehouse.duckdb"
+
+    @property
+    def locks(self) -> Path:
+        return self.path / "locks"
+
+    def corpus(self, corpus_id: str) -> Path:
+        return self.corpora / corpus_id
+
+    @classmethod
+    def at(cls, path: Path | str) -> "Home":
+        """The home at a path, made absolute; nothing is created."""
+        return cls(Path(path).expanduser().absolute())
+
+    @classmethod
+    def create(cls, path: Path | str) -> "Home":
+        """The home at a path, made if it is not there; an error where it can't be written."""
+        home = cls.at(path)
+        if home.path.exists() and not home.path.is_dir():
+            raise InputError("the home is not a folder", where=str(home.path), remedy="name a folder with --home")
+        try:
+            for folder in (home.path, home.locks):
+                folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SurroundingsError(
+                f"can't make the home ({error.strerror})",
+                where=str(home.path),
+                remedy="name another folder with --home",
+            ) from error
+        if not os.access(home.path, os.W_OK | os.X_OK):
+            raise SurroundingsError(
+                "the home can't be written",
+                where=str(home.path),
+                remedy="change its rights or name another with --home",
+            )
+        return home
+
+    def existing(self) -> "Home":
+        """This home, if something has run in it; otherwise an error that says what to run."""
+        if not self.warehouse.exists():
+            raise InputError(
+                "there are no results yet",
+                where=str(self.path),
+                remedy="run `infosedd run lac-promoter` first, or name another folder with --home",
+            )
+        return self

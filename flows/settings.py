@@ -1,0 +1,30 @@
+"""Settings of the machine and the user, from ``INFOSEDD_*`` variables and a ``.env`` file.
+
+What a result depends on is in the study file; what is here may change without changing a number.
+"""
+
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from flows.validation import explained
+
+
+class Settings(BaseSettings):
+    """How and where to run; the command line overrides each."""
+
+    model_config = SettingsConfigDict(env_prefix="INFOSEDD_", env_file=".env", extra="ignore", frozen=True)
+
+    home: Path = Field(Path("infosedd-home"), description="Folder for data, models, results and reports")
+    device: str = Field("auto", description="auto, cpu, cuda, cuda:1 or mps")
+    threads: int | None = Field(None, ge=1, description="Threads of linear algebra; default: torch's own choice")
+
+
+def settings(**overrides: object) -> Settings:
+    """The settings in force; overrides that are None leave the variable or the default."""
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**given)  # pyright: ignore[reportArgumentType]
+    except ValidationError as failure:
+        raise explained(failure, Settings, "the settings INFOSEDD_* or the file .env") from failure

@@ -1,0 +1,245 @@
+"""A study: what to read, how to model it, and what to ask; one TOML file, one pydantic model.
+
+    name = "mine"
+    [source]
+    connector = "table"
+    path = "mine.csv"
+    options = { categories = { x = "genotype", y = "colour" } }
+    [[measures]]
+    measure = "mutual_information"
+    x = "x"
+    y = "y"
+
+Relative paths in a study count from the study's folder.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from flows.validation import explained
+from infosedd.blocks import near_names
+from infosedd.errors import InputError
+
+MeasureName = Literal[
+    "mutual_information",
+    "conditional_mutual_information",
+    "entropy",
+    "total_correlation",
+    "dual_total_correlation",
+    "o_information",
+]
+NEEDS_Y = ("mutual_information", "conditional_mutual_information")
+TAKES_Z = ("mutual_information", "conditional_mutual_information", "entropy")
+_LABELLED = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
+
+
+def _listed(value: object) -> object:
+    """One path, a list of paths or a table of labels, as a list of ``path`` or ``label=path``."""
+    if isinstance(value, str | Path):
+        return [str(value)]
+    if isinstance(value, Mapping):
+        return [f"{label}={path}" for label, path in value.items()]
+    return value
+
+
+class Part(BaseModel):
+    """Base of every part of a study: frozen, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Source(Part):
+    """Where the data comes from."""
+
+    connector: str | None = Field(None, description="One of `infosedd connectors`; default: told from the file")
+    path: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(
+        (), description="A file, several files, or a table of label = file; package:FILE ships with infosedd"
+    )
+    name: str | None = Field(None, description="What the corpus is called; default: the study's name")
+    options: dict[str, Any] = Field(default_factory=dict, description="Options of the connector")
+
+
+class MeasureSpec(Part):
+    """One question: a measure of the blocks x, y given z, whole or in sliding windows of x."""
+
+    measure: MeasureName = "mutual_information"
+    x: str = Field(description="A block expression: name, name[i] or name[i:j], joined by +")
+    y: str = Field("", description="The other block of a mutual information")
+    z: str = Field("", description="The block that is known (conditioned on)")
+    mode: Literal["whole", "keep", "remove"] = Field(
+        "whole", description="whole, or windows of x: keep (each window alone) or remove (all but the window)"
+    )
+    window: int = Field(6, ge=1, description="Width of the windows, in positions")
+    step: int = Field(1, ge=1, description="Distance between window starts")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "MeasureSpec":
+        if self.measure in NEEDS_Y and not self.y:
+            raise InputError(f"{self.measure} needs a block y")
+        if self.measure not in NEEDS_Y and self.y:
+            raise InputError(f"{self.measure} takes no block y", remedy="join blocks in x with '+'")
+        if self.measure == "conditional_mutual_information" and not self.z:
+            raise InputError(f"{self.measure} needs a block z")
+        if self.z and self.measure not in TAKES_Z:
+            raise InputError(f"{self.measure} takes no block z")
+        if self.mode != "whole" and (self.measure != "mutual_information" or self.z):
+            raise InputError(f"windows ({self.mode}) are for mutual_information without z")
+        return self
+
+    @property
+    def label(self) -> str:
+        """How a table names it: ``I(x; y | z)`` and its like."""
+        given = f" | {self.z}" if self.z else ""
+        inside = f"{self.x}; {self.y}{given}" if self.y else f"{self.x}{given}"
+        return f"{SYMBOLS[self.measure]}({inside})"
+
+
+SYMBOLS = {
+    "mutual_information": "I",
+    "conditional_mutual_information": "I",
+    "entropy": "H",
+    "total_correlation": "TC",
+    "dual_total_correlation": "DTC",
+    "o_information": "Omega",
+    "kl_divergence": "KL",
+    "jensen_shannon_divergence": "JS",
+}
+
+
+class Site(Part):
+    """A known site that the report marks: 0-based, half open."""
+
+    name: str
+    block: str
+    start: int = Field(ge=0)
+    stop: int = Field(ge=1)
+    sequence: str = ""
+
+
+class ReportOptions(Part):
+    """How the report shows the study."""
+
+    title: str = ""
+    block: str = Field("", description="The block whose positions the profile shows; default: the first one asked for")
+    positions_offset: int = Field(0, description="What position 0 is called in pictures")
+
+
+class Study(Part):
+    """Everything that a result depends on, and the texts that explain it."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="Key of the results in the warehouse")
+    title: str = ""
+    description: str = ""
+    citation: str = ""
+    source: Source = Field(default_factory=Source, description="Where the data comes from")
+    model: dict[str, Any] = Field(default_factory=dict, description="Configuration of the score model")
+    measures: tuple[MeasureSpec, ...] = Field(min_length=1, description="What is asked")
+    sites: tuple[Site, ...] = Field((), description="Known sites that the report marks")
+    report: ReportOptions = Field(default_factory=ReportOptions)
+    seed: int = Field(0, ge=0, description="Seed of training and of every random draw")
+
+    @property
+    def corpus_name(self) -> str:
+        return self.source.name or self.name
+
+
+def shipped_folder() -> Path:
+    """The folder of the studies that ship: inside an installed package, or beside it in a checkout."""
+    package = Path(__file__).parent
+    return package / "studies" if (package / "studies").is_dir() else package.parent / "studies"
+
+
+def shipped_studies() -> dict[str, Path]:
+    """Name -> file of the studies that ship."""
+    return {path.stem: path for path in sorted(shipped_folder().glob("*.toml"))}
+
+
+def load_study(name_or_path: str | Path, overrides: Sequence[str] = (), **replaced: object) -> Study:
+    """Read a study by name or path, apply ``key=value`` overrides, and validate it.
+
+    ``replaced`` are whole options such as ``seed``; None leaves the file's own.
+    """
+    path = find_study(str(name_or_path))
+    raw = _read_toml(path)
+    _resolve_paths(raw, path.parent)
+    raw.update({key: value for key, value in replaced.items() if value is not None})
+    return build_study(raw, overrides, str(name_or_path))
+
+
+def build_study(raw: dict[str, Any], overrides: Sequence[str], where: str) -> Study:
+    """Validate a study given as nested tables, with overrides applied."""
+    from flows.overrides import apply_overrides
+
+    apply_overrides(raw, overrides, Study)
+    try:
+        return Study.model_validate(raw)
+    except ValidationError as failure:
+        raise explained(failure, Study, f"study {where}") from failure
+
+
+def find_study(name_or_path: str) -> Path:
+    """The file of a study that ships, or the path of the user's own."""
+    shipped = shipped_studies()
+    if name_or_path in shipped:
+        return shipped[name_or_path]
+    path = Path(name_or_path).expanduser()
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise InputError("a study is a file, not a folder", where=str(path), remedy="name a .toml file")
+    if path.suffix == ".toml" or path.parent != Path("."):
+        raise InputError("there is no such study file", where=str(path), remedy="check the path")
+    raise InputError(
+        f"there is no study {name_or_path!r}",
+        where="among the studies that ship or as a file",
+        remedy=near_names(name_or_path, list(shipped)),
+    )
+
+
+def with_source(study: Study, sources: Sequence[str]) -> Study:
+    """The study on other data: its connector and options stay, the corpus is called after the files."""
+    stems = [_stem(_split_label(text)[1]) for text in sources]
+    paths = tuple(_absolute(text, Path()) for text in sources)
+    source = study.source.model_copy(update={"path": paths, "name": "+".join(stems)})
+    return study.model_copy(update={"source": source})
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"the study is not valid TOML: {error}", where=str(path), remedy="correct the file") from error
+    except UnicodeDecodeError as error:
+        raise InputError("the study is not UTF-8 text", where=str(path), remedy="save it as UTF-8") from error
+    except OSError as error:
+        raise InputError(f"can't read the study ({error.strerror})", where=str(path), remedy="check rights") from error
+
+
+def _resolve_paths(raw: dict[str, Any], folder: Path) -> None:
+    """Paths in a study file count from the file's folder, wherever the command runs."""
+    source = raw.get("source")
+    paths = _listed(source.get("path")) if isinstance(source, dict) else None
+    if isinstance(paths, list) and all(isinstance(path, str) for path in paths):
+        source["path"] = [_absolute(path, folder) for path in paths]
+
+
+def _absolute(text: str, folder: Path) -> str:
+    label, path = _split_label(text)
+    candidate = folder / Path(path).expanduser()
+    if path.startswith("package:") or not candidate.exists():
+        return text
+    return f"{label}={candidate.absolute()}" if label else str(candidate.absolute())
+
+
+def _split_label(text: str) -> tuple[str, str]:
+    match = _LABELLED.fullmatch(text)
+    return (match[1], match[2]) if match and not Path(text).exists() else ("", text)
+
+
+def _stem(path: str) -> str:
+    return Path(path).name.split(".")[0] or "source"
