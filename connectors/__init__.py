@@ -1,7 +1,7 @@
-"""Readers of the files people have: each turns a source into an ``infosedd.Corpus``.
+"""Readers of the files people have: each turns a source into an ``infosedd.Corpus``::
 
-    from connectors import ingest
-    corpus = ingest("table", ["mine.csv"], {"categories": {"x": "genotype", "y": "colour"}}, name="mine")
+from connectors import ingest
+corpus = ingest("table", ["mine.csv"], {"categories": {"x": "genotype", "y": "colour"}}, name="mine")
 """
 
 from connectors.errors import ConnectorError

@@ -80,7 +80,9 @@ def _explained(
 
 def _is_noise(part: int | str) -> bool:
     """Names that pydantic adds for the branches of a union, which are not the user's."""
-    return isinstance(part, str) and (part in ("[key]", "int", "str", "float") or part.startswith(("function-", "literal[")))
+    return isinstance(part, str) and (
+        part in ("[key]", "int", "str", "float") or part.startswith(("function-", "literal["))
+    )
 
 
 def _fields_at(model: type[BaseModel], path: list[int | str]) -> list[str]:

@@ -72,7 +72,7 @@ class Source:
             raise self.fail(f"the compressed file is damaged ({cause})", remedy="fetch or compress it again") from cause
         except OSError as cause:
             if cause.errno is not None:
-                raise self.fail(f"can't read the file ({cause.strerror})", remedy="check the path and rights") from cause
+                raise self.fail(f"can't read the file ({cause.strerror})", remedy="check its rights") from cause
             raise self.fail(f"the compressed file is damaged ({cause})", remedy="fetch or compress it again") from cause
 
     @contextmanager
@@ -93,7 +93,9 @@ class Source:
             copy.flush()
         except OSError as cause:
             raise SurroundingsError(
-                f"could not unpack the file ({cause.strerror})", where=self.uri, remedy="free space in the temporary folder"
+                f"could not unpack the file ({cause.strerror})",
+                where=self.uri,
+                remedy="free space in the temporary folder",
             ) from cause
 
 

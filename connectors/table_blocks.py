@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -76,7 +77,7 @@ def binned(
         _apply_missing(missing[:, position], options.missing, column.name, tally, source)
     edges = _edges(values[~missing & tally.keep[:, None]], options, columns, source)
     bounds = ["-inf", *(f"{edge:.6g}" for edge in edges), "inf"]
-    symbols = [f"[{low}, {high})" for low, high in zip(bounds[:-1], bounds[1:], strict=True)]
+    symbols = [f"[{low}, {high})" for low, high in pairwise(bounds)]
     if len(set(symbols)) < len(symbols):
         symbols = [f"bin {number}" for number in range(len(symbols))]
     codes = np.searchsorted(edges, values, side="right")

@@ -54,10 +54,11 @@ def _guess_column(column: pl.Series) -> tuple[str | None, object, str]:
         return "sequences", SequenceBlock(column=column.name, alphabet=alphabet, unknown="hide"), f"{alphabet} letters"
     distinct = texts.n_unique()
     as_numbers = texts.cast(pl.Float64, strict=False)
-    numeric = not as_numbers.null_count() and not values.dtype == pl.Boolean
-    if numeric and distinct > 20 and (distinct > _MAX_CATEGORIES or values.dtype.is_float() or _has_fraction(as_numbers)):
+    numeric = not as_numbers.null_count() and values.dtype != pl.Boolean
+    measured = values.dtype.is_float() or _has_fraction(as_numbers)
+    if numeric and distinct > 20 and (distinct > _MAX_CATEGORIES or measured):
         return "bins", BinBlock(columns=[column.name]), "numbers in 8 bins of equally many"
-    if distinct == texts.len() and distinct > 20 or distinct > _MAX_CATEGORIES:
+    if (distinct == texts.len() and distinct > 20) or distinct > _MAX_CATEGORIES:
         return None, None, "an id, not a block"
     return "categories", CategoryBlock(columns=[column.name]), f"a category with {distinct} values"
 

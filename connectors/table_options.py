@@ -53,8 +53,8 @@ class BinBlock(Options):
     """Numeric columns cut into bins, by quantile or at given edges."""
 
     columns: list[str] = Field(min_length=1, description="the columns, in the order of their positions")
-    bins: int = Field(8, ge=2, description="number of bins with equally many values; the edges are kept in the provenance")
-    edges: list[float] | None = Field(None, min_length=1, description="inner edges instead of quantiles; bins are [a, b)")
+    bins: int = Field(8, ge=2, description="number of bins with equally many values; the notes keep their edges")
+    edges: list[float] | None = Field(None, min_length=1, description="inner edges of bins [a, b) instead of quantiles")
     missing: Policy = Field("drop", description="empty cells and NaN: drop | keep (as a symbol) | hide | error")
 
 
@@ -81,7 +81,7 @@ class SplitColumn(Options):
 
     column: str = Field(description="column with the name of the split")
     values: dict[str, Literal["training", "validation", "test"]] | None = Field(
-        None, description="what each value of the column means; training, validation, test, train, valid, val, dev are known"
+        None, description="what each value means; training, train, validation, valid, val, dev and test are known"
     )
 
 
@@ -116,12 +116,12 @@ class TableOptions(Options):
         None, description="column that fixes training, validation and test"
     )
     ids: Annotated[OneColumn | None, BeforeValidator(_as_column)] = Field(None, description="column of sequence ids")
-    label_block: str = Field("label", description="name of the block of the files' labels, where sources are LABEL=PATH")
+    label_block: str = Field("label", description="name of the block of labels, where sources are LABEL=PATH")
     format: Literal["auto", "csv", "tsv", "parquet", "arrow", "jsonl"] = Field(
         "auto", description="how the file is written; auto tells by name and content"
     )
     delimiter: str | None = Field(None, min_length=1, max_length=1, description="CSV: the character between cells")
-    header: bool = Field(True, description="CSV: the first line names the columns; else they are column_1, column_2 ...")
+    header: bool = Field(True, description="CSV: the first line names the columns; else column_1, column_2 ...")
     comment: str | None = Field(None, min_length=1, description="CSV: lines that start so are left out")
     missing_values: list[str] = Field(
         default_factory=lambda: ["", "NA", "NaN", "nan", "null", "None"], description="CSV: cells that count as empty"
