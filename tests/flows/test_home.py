@@ -1,0 +1,47 @@
+"""The home folder and the settings."""
+
+from pathlib import Path
+
+import pytest
+
+from flows.home import Home
+from flows.settings import settings
+from infosedd.errors import InputError, SurroundingsError
+
+
+def test_a_home_is_made_where_there_is_none(tmp_path: Path) -> None:
+    home = Home.create(tmp_path / "a" / "b")
+    assert home.path.is_dir()
+    assert Home.create(home.path) == home
+
+
+def test_a_file_is_no_home(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="not a folder"):
+        Home.create(tmp_path / "file")
+    with pytest.raises(SurroundingsError, match="can't make the home"):
+        Home.create(tmp_path / "file" / "below")
+
+
+def test_a_home_without_results_says_what_to_run(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="infosedd run"):
+        Home.at(tmp_path).existing()
+
+
+def test_the_command_line_overrules_the_variable_overrules_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert settings().home == Path("infosedd-home")
+    (tmp_path / ".env").write_text("INFOSEDD_HOME=from-file\nOTHER=1\n")
+    assert settings().home == Path("from-file")
+    monkeypatch.setenv("INFOSEDD_HOME", "from-variable")
+    assert settings().home == Path("from-variable")
+    assert settings(home=Path("given"), device=None).home == Path("given")
+
+
+def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("INFOSEDD_THREADS", "none")
+    with pytest.raises(InputError, match="'threads'.*integer.*INFOSEDD_"):
+        settings()

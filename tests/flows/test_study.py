@@ -1,0 +1,140 @@
+"""Studies: reading, overriding, and every mistake as one line that says what to do."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flows.study import Study, load_study, shipped_studies, with_source
+from infosedd.errors import InputError
+
+MINIMAL = """
+name = "mine"
+[source]
+path = "data.csv"
+[[measures]]
+x = "a"
+y = "b"
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(text)
+    return path
+
+
+def test_every_study_that_ships_is_valid() -> None:
+    assert "lac-promoter" in shipped_studies()
+    for name in shipped_studies():
+        assert load_study(name).name == name
+
+
+def test_a_study_survives_json_as_a_flow_parameter_does() -> None:
+    study = load_study("lac-promoter")
+    assert Study.model_validate(json.loads(study.model_dump_json())) == study
+
+
+def test_relative_paths_count_from_the_study_file(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("a,b\n")
+    assert load_study(written(tmp_path, MINIMAL)).source.path == (str(tmp_path / "data.csv"),)
+
+
+@pytest.mark.parametrize(
+    ("given", "listed"),
+    [
+        ('"a.csv"', ("a.csv",)),
+        ('["a.csv", "b.csv"]', ("a.csv", "b.csv")),
+        ('{ x = "a.fa", y = "b.fa" }', ("x=a.fa", "y=b.fa")),
+    ],
+)
+def test_a_path_is_one_several_or_labelled(tmp_path: Path, given: str, listed: tuple[str, ...]) -> None:
+    study = load_study(written(tmp_path, MINIMAL.replace('"data.csv"', given)))
+    assert study.source.path == listed
+
+
+@pytest.mark.parametrize(
+    ("override", "path", "value"),
+    [
+        ("seed=3", "seed", 3),
+        ("measures.0.window=4", "measures.0.window", 4),
+        ("source.options.flag=true", "source.options.flag", True),
+        ("source.options.list=[1, 2]", "source.options.list", [1, 2]),
+        ("report.title=where, and how much", "report.title", "where, and how much"),
+        ("title=3 = three", "title", "3 = three"),
+        ('source.connector="table"', "source.connector", "table"),
+    ],
+)
+def test_set_reaches_every_part(tmp_path: Path, override: str, path: str, value: object) -> None:
+    found: object = load_study(written(tmp_path, MINIMAL), [override]).model_dump(mode="json")
+    for part in path.split("."):
+        found = found[int(part)] if isinstance(found, list) else found[part]  # type: ignore[index]
+    assert found == value
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("sed=1", ["no option 'sed'", "did you mean 'seed'"]),
+        ("measures.0.windo=4", ["no option 'windo'", "did you mean 'window'"]),
+        ("source.pth=x", ["no option 'pth'", "did you mean 'path'"]),
+        ("measures.3.x=a", ["no entry '3'", "there are 1"]),
+        ("seed=many", ["option 'seed'", "integer", "'many'"]),
+        ("seed=-1", ["option 'seed'", "greater than or equal to 0"]),
+        ("seed", ["key=value"]),
+        ("name.deep=1", ["'name'", "shorten"]),
+        ("name.deep.er=1", ["'name.deep'", "shorten"]),
+        ("measures.0.y=", ["mutual_information needs a block y"]),
+        ("measures.0.measure=entropy", ["entropy takes no block y"]),
+        ("measures.0.measure=entropie", ["'measures.0.measure'", "'entropy'"]),
+        ("measures.0.mode=sideways", ["'keep'", "'sideways'"]),
+        ("name=../up", ["option 'name'", "'../up'"]),
+    ],
+)
+def test_a_wrong_override_says_what_is_known(tmp_path: Path, override: str, words: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        load_study(written(tmp_path, MINIMAL), [override])
+    message = str(caught.value)
+    assert "\n" not in message
+    for word in words:
+        assert word in message
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("name = ", ["not valid TOML", "mine.toml"]),
+        ('name = "mine"\n', ["'measures' is required"]),
+        (MINIMAL + 'extra = "y"\n', ["no option 'extra'"]),
+        (MINIMAL.replace('x = "a"', ""), ["'measures.0.x' is required"]),
+        ("", ["required"]),
+    ],
+)
+def test_a_wrong_file_is_one_line(tmp_path: Path, text: str, words: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        load_study(written(tmp_path, text))
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_an_unknown_study_names_the_near_one() -> None:
+    with pytest.raises(InputError, match="did you mean 'lac-promoter'"):
+        load_study("lac-promotor")
+
+
+def test_a_missing_file_a_folder_and_bytes_are_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such study file"):
+        load_study(tmp_path / "none.toml")
+    with pytest.raises(InputError, match="not a folder"):
+        load_study(tmp_path)
+    (tmp_path / "latin.toml").write_bytes(b'name = "\xe9"')
+    with pytest.raises(InputError, match="not UTF-8"):
+        load_study(tmp_path / "latin.toml")
+
+
+def test_other_data_keeps_the_questions_and_gets_its_own_name() -> None:
+    study = with_source(load_study("lac-promoter"), ["some/mine.csv.gz"])
+    assert study.corpus_name == "mine"
+    assert study.source.path == ("some/mine.csv.gz",)
+    assert study.source.options == load_study("lac-promoter").source.options
+    assert with_source(study, ["p=a.fa", "n=b.fa.gz"]).corpus_name == "a+b"
