@@ -8,4 +8,5 @@ from connectors.errors import ConnectorError
 from connectors.info import ConnectorInfo, Truth
 from connectors.registry import Guess, connectors, get, guess, ingest, truths
 
+PROJECT = "infosedd"
 __all__ = ["ConnectorError", "ConnectorInfo", "Guess", "Truth", "connectors", "get", "guess", "ingest", "truths"]

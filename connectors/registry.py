@@ -10,7 +10,7 @@ from connectors.info import ConnectorInfo, Truth
 from infosedd.blocks import near_names
 from infosedd.corpus import Corpus
 
-NAMES = ("table", "ising", "synthetic")
+NAMES = ("fasta", "table", "ising", "synthetic")
 """One module of this package for each, which defines ``INFO``."""
 
 
