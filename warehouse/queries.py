@@ -1,0 +1,149 @@
+"""Reading: queries on the published copy, read-only and shut in, with errors that help."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from infosedd.blocks import near_names
+from infosedd.errors import InfoseddError, InputError
+from infosedd.results import Estimate
+from warehouse import schema
+from warehouse.connect import PUBLISHED_FILE, reading
+from warehouse.examples import Example, examples
+from warehouse.failures import first_line, is_trouble, surroundings_error
+
+__all__ = ["Example", "examples", "run", "schema_version", "stored_estimates", "with_text_columns"]
+_ALLOWED = {"SELECT", "EXPLAIN", "MULTI"}  # MULTI: PIVOT, which DuckDB runs as several selects
+_OUTSIDE = "read-only, no files, ATTACH, COPY, INSTALL or settings: write results with `infosedd sql --output FILE`"
+
+
+def run(home: Path | str, sql: str, params: Sequence | Mapping[str, object] | None = None) -> pl.DataFrame:
+    """The result of one query on the published copy; what the user got wrong is an InputError that says how."""
+    home = Path(home)
+    with reading(home) as con:
+        try:
+            _refuse_all_but_a_query(con, sql)
+            result = con.sql(sql, params=params)
+            return pl.DataFrame() if result is None else result.pl()
+        except duckdb.Error as error:
+            raise _explained(con, error, sql, home) from error
+
+
+def schema_version(home: Path | str) -> int:
+    """Schema of the published copy."""
+    with reading(Path(home)) as con:
+        return schema.version_of(con, Path(home) / PUBLISHED_FILE)
+
+
+def stored_estimates(
+    home: Path | str, study: str, corpus_id: str, model_id: str | None, seed: int | None = None
+) -> list[Estimate]:
+    """Estimates that are stored for a study, corpus, model (and seed), each main one with its others.
+
+    Empty where nothing is published yet. Pointwise values stay in the warehouse.
+    """
+    if not (Path(home) / PUBLISHED_FILE).exists():
+        return []
+    found = run(
+        home,
+        "SELECT * FROM estimates WHERE study = $study AND corpus_id = $corpus "
+        "AND model_id IS NOT DISTINCT FROM $model AND ($seed IS NULL OR seed = $seed) "
+        "ORDER BY created_at, rowid",
+        {"study": study, "corpus": corpus_id, "model": model_id, "seed": seed},
+    )
+    families: dict[tuple, list[Estimate]] = {}
+    for row in found.iter_rows(named=True):
+        quantity = tuple(row[c] for c in ("measure", "mode", "x", "y", "z", "seed", "reference_model_id"))
+        families.setdefault(quantity, []).append(_estimate_of(row))
+    return [_with_others(family) for family in families.values()]
+
+
+def with_text_columns(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with lists, maps and structs as JSON text, for formats that know only plain columns."""
+    nested = [name for name, kind in frame.schema.items() if kind.is_nested()]
+    return frame.with_columns(
+        pl.Series(name, [_json_text(value) for value in frame[name].to_list()], dtype=pl.String) for name in nested
+    )
+
+
+def _json_text(value: object) -> str | None:
+    return None if value is None else json.dumps(_as_mapping(value), default=str, ensure_ascii=False)
+
+
+def _as_mapping(value: Any) -> Any:
+    """A map as a dict: some releases of Polars give a list of key and value instead; other values stay."""
+    if isinstance(value, list) and value and all(isinstance(v, dict) and set(v) == {"key", "value"} for v in value):
+        return {entry["key"]: entry["value"] for entry in value}
+    return value
+
+
+def _refuse_all_but_a_query(con: duckdb.DuckDBPyConnection, sql: str) -> None:
+    statements = con.extract_statements(sql)
+    if len(statements) != 1:
+        raise InputError(
+            "there is no query" if not statements else f"there are {len(statements)} statements",
+            where="in the query",
+            remedy="give one SELECT; `infosedd sql --examples` shows some",
+        )
+    kind = str(statements[0].type).rpartition(".")[2].removesuffix("_STATEMENT")
+    if kind not in _ALLOWED:
+        raise InputError(f"{kind} is not allowed here", where="in the query", remedy=f"give a SELECT ({_OUTSIDE})")
+
+
+def _explained(con: duckdb.DuckDBPyConnection, error: duckdb.Error, sql: str, home: Path) -> InfoseddError:
+    message = first_line(error)
+    if isinstance(error, duckdb.PermissionException):
+        return InputError("the query reaches outside of the warehouse", where=message, remedy=_OUTSIDE)
+    if is_trouble(error):
+        return surroundings_error(error, home / PUBLISHED_FILE)
+    remedy = _near(con, sql, str(error)) or "`infosedd sql --examples` shows queries that work"
+    return InputError(message.rstrip("!. "), where="in the query", remedy=remedy)
+
+
+def _near(con: duckdb.DuckDBPyConnection, sql: str, message: str) -> str:
+    """Near names of what DuckDB did not find: a table, a column of the query's tables, or a function."""
+    if match := re.search(r"Table with name (\S+) does not exist", message):
+        tables = con.execute("SELECT DISTINCT table_name FROM duckdb_columns() WHERE NOT internal ORDER BY 1")
+        return near_names(match.group(1), [row[0] for row in tables.fetchall()])
+    column = re.search(r'(?:Referenced column|Column) "(.+?)" .*not found|have a column named "(.+?)"', message)
+    if column:
+        columns = con.execute(
+            "SELECT DISTINCT column_name FROM duckdb_columns() WHERE NOT internal AND table_name IN (SELECT unnest(?))",
+            [sorted(con.get_table_names(sql))],
+        )
+        return near_names(column.group(1) or column.group(2), sorted(row[0] for row in columns.fetchall()))
+    suggestion = re.search(r'Did you mean "(.+?)"|Candidate tables: "(.+?)"', message)
+    return f"did you mean {(suggestion.group(1) or suggestion.group(2))!r}?" if suggestion else ""
+
+
+def _estimate_of(row: Mapping) -> Estimate:
+    nan = float("nan")
+    error, low, high = (row[c] for c in ("std_error_nats", "ci_low_nats", "ci_high_nats"))
+    return Estimate(
+        measure=row["measure"],
+        nats=row["value_nats"],
+        std_error=nan if error is None else error,
+        ci_low=nan if low is None else low,
+        ci_high=nan if high is None else high,
+        n_samples=row["n_samples"],
+        estimator=row["estimator"],
+        mode=row["mode"],
+        x=row["x"],
+        y=row["y"],
+        z=row["z"],
+        terminal_kl=row["terminal_kl_nats"],
+        warnings=tuple(row["warnings"]),
+        diagnostics=dict(_as_mapping(row["diagnostics"])),
+    )
+
+
+def _with_others(family: Sequence[Estimate]) -> Estimate:
+    """The default estimator's estimate, the others of the same quantity hanging from it."""
+    main = next((e for e in family if e.estimator == "loss_difference"), family[0])
+    return replace(main, others=tuple(e for e in family if e is not main))
