@@ -3,3 +3,5 @@
 ``study`` reads the parameters, ``steps`` holds the plain functions, ``study_flow`` the flow and its
 tasks over them, ``cli`` the commands.
 """
+
+PROJECT = "infosedd"

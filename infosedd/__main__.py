@@ -12,6 +12,8 @@ from pathlib import Path
 from infosedd.errors import SurroundingsError
 
 OTHERS = ("flows", "connectors", "warehouse")
+MARK = 'PROJECT = "infosedd"'
+"""A line that the ``__init__`` of each of them holds."""
 
 
 def main() -> None:
@@ -42,7 +44,7 @@ def check_packages() -> None:
 
 
 def _is_ours(init: Path) -> bool:
-    return "infosedd" in init.read_text(encoding="utf-8", errors="replace")
+    return MARK in init.read_text(encoding="utf-8", errors="replace")
 
 
 if __name__ == "__main__":

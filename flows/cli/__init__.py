@@ -1,0 +1,69 @@
+"""The command ``infosedd``: results on stdout, progress and one ``error:`` line on stderr.
+
+Exit codes: 0 done, 1 a bug, 2 the input was wrong, 3 the surroundings failed, 130 interrupted.
+"""
+
+import errno
+import os
+import sys
+from collections.abc import Sequence
+
+from infosedd.errors import InfoseddError, SurroundingsError
+
+INTERRUPTED = 130
+SYSTEM_REFUSED = (
+    errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE,
+)  # fmt: skip
+"""What the system says when it is the disk, the rights or a limit, and not a bug."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit code."""
+    sys.exit(invoke(sys.argv[1:] if arguments is None else arguments))
+
+
+def invoke(arguments: Sequence[str]) -> int:
+    """Run one command; every failure but a bug becomes one line on stderr."""
+    import typer
+
+    from flows.cli.app import command
+
+    usage_error = typer.BadParameter.__mro__[1]  # typer gives its base class no public name
+    try:
+        code = command().main(list(arguments), prog_name="infosedd", standalone_mode=False)
+        sys.stdout.flush()
+        return code or 0
+    except InfoseddError as error:
+        return _fail(str(error), error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("interrupted; run the same command again to go on", INTERRUPTED)
+    except usage_error as error:
+        return _fail(_usage_line(error, arguments), 2)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read the output has seen enough
+        return 0
+    except OSError as error:
+        if error.errno not in SYSTEM_REFUSED:
+            raise
+        return _fail(str(_refused(error)), SurroundingsError.exit_code)
+
+
+def _fail(text: str, code: int) -> int:
+    print(f"error: {' '.join(text.split())}", file=sys.stderr)
+    return code
+
+
+def _usage_line(error: Exception, arguments: Sequence[str]) -> str:
+    message = error.format_message().rstrip(".")  # pyright: ignore[reportAttributeAccessIssue]
+    message = f"{message[:1].lower()}{message[1:]}"
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "infosedd"
+    return f"{message}, in `infosedd {' '.join(arguments)}`; see `{path} --help`"
+
+
+def _refused(error: OSError) -> SurroundingsError:
+    return SurroundingsError(
+        f"the system refused ({error.strerror})",
+        where=str(error.filename or "in the home or the temporary folder"),
+        remedy="free space, check rights, or name another folder with --home",
+    )

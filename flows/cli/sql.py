@@ -1,0 +1,60 @@
+"""``infosedd sql``: read-only queries on the published warehouse."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.cli.options import HomeFolder
+from infosedd.errors import InputError, SurroundingsError
+
+
+class Format(StrEnum):
+    table = "table"
+    csv = "csv"
+    json = "json"
+
+
+def register(app: typer.Typer) -> None:
+    app.command("sql")(sql)
+
+
+def sql(
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A query, or - to read it from stdin.")],
+    format: Annotated[Format, typer.Option("--format", help="How to print the rows.")] = Format.table,
+    output: Annotated[Path | None, typer.Option("--output", help="Write the rows to a .parquet file instead.")] = None,
+    home: HomeFolder = None,
+) -> None:
+    """Query the results in SQL (read-only); `show tables` lists tables and views."""
+    from flows.cli.run import home_of
+    from warehouse import queries
+
+    text = sys.stdin.read() if query == "-" else query
+    rows = queries.run(home_of(home).path, text)
+    if output is not None:
+        _write_parquet(rows, output)
+        return
+    if format is Format.csv:
+        sys.stdout.write(rows.write_csv())
+    elif format is Format.json:
+        print(rows.write_json())
+    else:
+        from flows.show import show_rows
+
+        show_rows(rows)
+
+
+def _write_parquet(rows, output: Path) -> None:
+    if output.suffix != ".parquet":
+        raise InputError("the output is not a Parquet file", where=str(output), remedy="name it FILE.parquet")
+    try:
+        rows.write_parquet(output)
+    except OSError as error:
+        raise SurroundingsError(
+            f"can't write the rows ({error.strerror or error})",
+            where=str(output),
+            remedy="check the folder and its rights",
+        ) from error
+    print(f"{rows.height} rows written to {output}", file=sys.stderr)

@@ -1,0 +1,106 @@
+"""A whole study, step after step; the steps are plain functions or Prefect tasks over them."""
+
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from platform import python_version
+
+from flows import steps
+from flows.home import Home
+from flows.progress import stage
+from flows.steps import Answer, Trained
+from flows.study import Study
+from infosedd.corpus import Corpus
+from infosedd.errors import InfoseddError, SurroundingsError
+from infosedd.version import VERSION
+
+VERSIONS_OF = ("torch", "numpy", "prefect", "duckdb", "polars", "pyarrow")
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What a study does; ``study_flow`` puts Prefect tasks in place of the plain functions."""
+
+    ingest: Callable[..., str] = steps.ingest
+    train: Callable[..., Trained] = steps.train
+    answer: Callable[..., Answer] = steps.answer
+    report: Callable[..., Path] = steps.report
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run of a study gave."""
+
+    run_id: str
+    study: Study
+    corpus: Corpus = field(repr=False)
+    model: Trained
+    answers: tuple[Answer, ...]
+    report: Path
+    seconds: float
+
+
+def carry_out(
+    study: Study,
+    home: Home,
+    does: Steps = Steps(),
+    *,
+    corpus_id: str | None = None,
+    flow_run_id: str = "",
+    command: str = "",
+) -> Outcome:
+    """Run a study; ``corpus_id`` names its data where it was read already, ``command`` resumes it."""
+    start = time.monotonic()
+    run_id = new_run_id()
+    with recorded(run_id, study, home, flow_run_id, command) as warehouse:
+        corpus_id = corpus_id or does.ingest(study, home)
+        corpus = Corpus.load(home.corpus(corpus_id))
+        warehouse.record_corpus(corpus)
+        trained = does.train(study, home, corpus_id)
+        answers = [does.answer(study, spec, home, run_id, corpus_id, trained.model_id) for spec in study.measures]
+        warehouse.finish_run(run_id, "completed")
+        stage("writing the report")
+        warehouse.publish()
+        page = does.report(home, run_id)
+    return Outcome(run_id, study, corpus, trained, tuple(answers), page, time.monotonic() - start)
+
+
+@contextmanager
+def recorded(run_id: str, study: Study, home: Home, flow_run_id: str, command: str) -> Iterator:
+    """A run in the warehouse; whatever ends it early is written there, with the command that resumes it."""
+    from warehouse import Warehouse
+
+    warehouse = Warehouse(home.path)
+    warehouse.start_run(run_id, study.name, flow_run_id or None, versions())
+    try:
+        warehouse.publish()  # what an earlier run wrote before it was killed is found and reused
+        yield warehouse
+    except BaseException as failure:
+        command = command or f"infosedd run {study.name} --home {home.path}"
+        _mark(warehouse, run_id, failure, command)
+        raise
+
+
+def _mark(warehouse, run_id: str, failure: BaseException, command: str) -> None:
+    status = "failed" if isinstance(failure, Exception) else "interrupted"
+    text = str(failure) if isinstance(failure, InfoseddError) else f"{type(failure).__name__}: {failure}".rstrip(": ")
+    try:
+        warehouse.finish_run(run_id, status, f"{text}; resume with `{command}`")
+        warehouse.publish()
+    except SurroundingsError as second:
+        failure.add_note(f"the run could not be marked as {status}: {second}")
+
+
+def new_run_id() -> str:
+    """Sortable by time, and unique."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
+
+
+def versions() -> dict[str, str]:
+    """What the numbers were made with."""
+    return {"infosedd": VERSION, "python": python_version(), **{name: version(name) for name in VERSIONS_OF}}

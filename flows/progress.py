@@ -1,0 +1,99 @@
+"""Progress: steps report to whoever listens, the terminal or nobody."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from infosedd.progress import Progress
+
+Listener = Callable[[Progress], None]
+
+
+def _nobody(_: Progress) -> None:
+    return
+
+
+_LISTENER: ContextVar[Listener] = ContextVar("listener", default=_nobody)
+
+
+def report(progress: Progress) -> None:
+    """Tell the present listener; pass this function to training and estimation."""
+    _LISTENER.get()(progress)
+
+
+def stage(text: str) -> None:
+    """Tell the present listener that a step begins."""
+    report(Progress(stage=text, done=0.0, seconds_left=None, message=""))
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+@contextmanager
+def on_terminal() -> Iterator[None]:
+    """Show progress on stderr: a bar with the time left on a terminal, else one line a stage."""
+    if not sys.stderr.isatty():
+        with listening(_Lines()):
+            yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[left]}"),
+        TimeElapsedColumn(),
+    )
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars, listening(_Bar(bars)):
+        yield
+
+
+class _Lines:
+    """One line on stderr whenever a stage begins."""
+
+    def __init__(self) -> None:
+        self.stage, self.start = "", time.monotonic()
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.stage != self.stage:
+            self.stage = progress.stage
+            print(f"[{time.monotonic() - self.start:5.0f} s] {progress.stage}", file=sys.stderr, flush=True)
+
+
+class _Bar:
+    """One bar, which starts again whenever a stage begins."""
+
+    def __init__(self, bars) -> None:
+        self.bars, self.stage, self.task = bars, "", None
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.stage != self.stage:
+            if self.task is not None:
+                self.bars.remove_task(self.task)
+            self.stage = progress.stage
+            self.task = self.bars.add_task(progress.stage, total=1.0, left="")
+        left = "" if progress.seconds_left is None else f"about {duration(progress.seconds_left)} left"
+        text = f"{progress.stage}: {progress.message}" if progress.message else progress.stage
+        total = 1.0 if progress.done > 0 else None
+        self.bars.update(self.task, completed=progress.done, total=total, description=text, left=left)
+
+
+def duration(seconds: float) -> str:
+    """``45 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

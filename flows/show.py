@@ -1,0 +1,211 @@
+"""What a person, or a program, reads on stdout."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from math import log
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from flows.home import Home
+from flows.progress import duration
+from flows.steps import Answer
+from flows.study import Site
+from infosedd.results import Estimate
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from flows.pipeline import Outcome
+
+N_TOP_WINDOWS = 6
+WIDTH_OF_PIPE = 200
+
+
+def console() -> Console:
+    """Stdout; as wide as the terminal, or wide enough where it is a pipe or a file."""
+    shown = Console(highlight=False, soft_wrap=False)
+    return shown if shown.is_terminal else Console(highlight=False, width=WIDTH_OF_PIPE)
+
+
+def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> None:
+    """Print rows of texts; columns whose every cell is a number stand to the right."""
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for i, name in enumerate(columns):
+        numeric = bool(rows) and all(_is_number(row[i]) for row in rows)
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(cell.replace("[", "\\[") for cell in row))
+    console().print(table)
+
+
+def show_rows(rows: "pl.DataFrame") -> None:
+    """Print the rows of a query."""
+    show_table(rows.columns, [[_cell(value) for value in row] for row in rows.iter_rows()])
+    print(f"{rows.height} row{'' if rows.height == 1 else 's'}")
+
+
+def show_outcome(outcome: "Outcome", home: Home, study: str) -> None:
+    """Print what a run found, how far to trust it, and what to try next."""
+    _show_data(outcome)
+    whole = [answer for answer in outcome.answers if answer.spec.mode == "whole"]
+    if whole:
+        columns = ["measure", "nats", "std error", "95 % interval", "bits", "n", "dynkin", "plug-in", "ceiling ln n"]
+        rows = [_estimate_row(answer) for answer in whole]
+        show_table([*columns, "per position", "seconds"], rows, title=outcome.study.title or outcome.study.name)
+    for answer in outcome.answers:
+        if answer.spec.mode != "whole":
+            _show_profile(answer, outcome.study.sites)
+    for warning in _warnings(outcome.answers):
+        print(f"warning: {warning}")
+    _show_model(outcome)
+    print(f"report: {outcome.report}")
+    _show_next(outcome, home, study)
+
+
+def as_json_text(outcome: "Outcome") -> str:
+    """The outcome as one JSON object; numbers are nats unless their name says bits."""
+    answers = [
+        {"reused": answer.reused, "seconds": round(answer.seconds, 3), **_estimate_json(estimate)}
+        for answer in outcome.answers
+        for estimate in answer.estimates
+    ]
+    corpus = outcome.corpus
+    content = {
+        "run_id": outcome.run_id,
+        "study": outcome.study.name,
+        "seed": outcome.study.seed,
+        "corpus": {"corpus_id": corpus.corpus_id, "name": corpus.name, "n_rows": corpus.n, "n_draws": corpus.n_draws},
+        "model": asdict(outcome.model),
+        "estimates": answers,
+        "report": str(outcome.report),
+        "seconds": round(outcome.seconds, 3),
+    }
+    return json.dumps(content, indent=1)
+
+
+def _show_data(outcome: "Outcome") -> None:
+    corpus = outcome.corpus
+    blocks = ", ".join(f"{b.name} ({b.length} x {b.vocabulary.size} symbols)" for b in corpus.blocks)
+    draws = f", {corpus.n_draws:,} draws" if corpus.n_draws != corpus.n else ""
+    print(f"corpus {corpus.corpus_id} {corpus.name}: {corpus.n:,} rows{draws}; {blocks}")
+    for reason, count in corpus.provenance.dropped.items():
+        print(f"dropped: {count:,} for {reason}")
+    for note in corpus.provenance.notes:
+        print(f"note: {note}")
+
+
+def _show_model(outcome: "Outcome") -> None:
+    model = outcome.model
+    how = "reused" if model.reused else f"trained in {duration(model.seconds)}"
+    reused = sum(answer.reused for answer in outcome.answers)
+    stored = f"; {reused} of {len(outcome.answers)} measures were in the warehouse already" if reused else ""
+    print(f"model {model.model_id}: {how}{stored}; {duration(outcome.seconds)} in all")
+
+
+def _show_next(outcome: "Outcome", home: Home, study: str) -> None:
+    option = "" if home == Home.at("infosedd-home") else f" --home {home.path}"
+    name = outcome.study.name
+    print("next:")
+    print(f"  infosedd run {study}{option} --source YOUR_FILE      the same questions of your own data")
+    if any(answer.spec.mode != "whole" for answer in outcome.answers):
+        view, columns = "information_profile", "mode, window_start, window_stop, value_nats, std_error_nats"
+    else:
+        view, columns = "latest_estimates", "measure, x, y, z, estimator, value_nats, std_error_nats"
+    query = f"select {columns} from {view} where study = '{name}' order by value_nats desc limit 10"
+    print(f'  infosedd sql{option} "{query}"')
+
+
+def _estimate_row(answer: Answer) -> list[str]:
+    e = answer.estimates[0]
+    dynkin, plug_in, per_position = (e.other(n) for n in ("dynkin", "plug_in", "per_position_plug_in"))
+    return [
+        answer.spec.label,
+        f"{e.nats:.4f}",
+        f"{e.std_error:.4f}",
+        f"{e.ci_low:.4f} to {e.ci_high:.4f}",
+        f"{e.bits:.4f}",
+        f"{e.n_samples:,}",
+        _nats(dynkin),
+        _nats(plug_in),
+        f"{e.diagnostics.get('ln_n', log(e.n_samples)):.4f}",
+        _nats(per_position),
+        "stored" if answer.reused else f"{answer.seconds:.1f}",
+    ]
+
+
+def _nats(estimate: Estimate | None) -> str:
+    return "-" if estimate is None else f"{estimate.nats:.4f}"
+
+
+def _show_profile(answer: Answer, sites: Sequence[Site]) -> None:
+    spec = answer.spec
+    verb = "carries alone" if spec.mode == "keep" else "leaves when all else is removed"
+    title = f"{spec.label}: what each of {len(answer.estimates)} windows of {spec.window} {verb}, the highest first"
+    rows = [
+        [e.x, f"{e.nats:.4f}", f"{e.std_error:.4f}", f"{e.bits:.4f}", _nats(e.other("dynkin")), _sites_at(e.x, sites)]
+        for e in _highest(answer)
+    ]
+    show_table(["window", "nats", "std error", "bits", "dynkin", "known site"], rows, title=title)
+
+
+def _highest(answer: Answer) -> list[Estimate]:
+    """The windows with most information, none of which overlaps a higher one."""
+    chosen: list[Estimate] = []
+    for estimate in sorted(answer.estimates, key=lambda e: -e.nats):
+        if all(_distance(estimate, other) >= answer.spec.window for other in chosen):
+            chosen.append(estimate)
+        if len(chosen) == N_TOP_WINDOWS:
+            break
+    return chosen
+
+
+def _distance(a: Estimate, b: Estimate) -> int:
+    (name_a, start_a, _), (name_b, start_b, _) = _range(a.x), _range(b.x)
+    return abs(start_a - start_b) if name_a == name_b else 1 << 30
+
+
+def _range(expression: str) -> tuple[str, int, int]:
+    name, _, rest = expression.partition("[")
+    start, _, stop = rest.rstrip("]").partition(":")
+    first = int(start or 0)
+    return name, first, int(stop) if stop else first + 1
+
+
+def _sites_at(expression: str, sites: Sequence[Site]) -> str:
+    name, start, stop = _range(expression)
+    return ", ".join(site.name for site in sites if site.block == name and site.start < stop and start < site.stop)
+
+
+def _warnings(answers: Sequence[Answer]) -> list[str]:
+    """Each warning once, with what it is about; windows that share a warning are counted."""
+    about: dict[str, list[str]] = {}
+    for answer in answers:
+        for estimate in answer.estimates:
+            for text in estimate.warnings:
+                about.setdefault(text, []).append(answer.spec.label if answer.spec.mode == "whole" else estimate.x)
+    return [
+        f"{labels[0]}: {text}" if len(labels) == 1 else f"{len(labels)} estimates, first {labels[0]}: {text}"
+        for text, labels in about.items()
+    ]
+
+
+def _estimate_json(e: Estimate) -> dict[str, Any]:
+    main = {
+        "measure": e.measure, "mode": e.mode, "x": e.x, "y": e.y, "z": e.z, "estimator": e.estimator,
+        "nats": e.nats, "std_error_nats": e.std_error, "ci_low_nats": e.ci_low, "ci_high_nats": e.ci_high,
+        "bits": e.bits, "n_samples": e.n_samples, "warnings": list(e.warnings), "diagnostics": dict(e.diagnostics),
+    }  # fmt: skip
+    return {**main, "others": [_estimate_json(other) for other in e.others]}
+
+
+def _is_number(text: str) -> bool:
+    return text in ("-", "stored", "") or text.replace(",", "").replace(".", "", 1).replace("-", "", 1).isdigit()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,133 @@
+"""The plain functions of a study: no Prefect here, so that each can be run and tested alone.
+
+Between steps pass paths and hashes, never corpora or models: a step may run in another process.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from flows.home import Home
+from flows.progress import report as tell
+from flows.progress import stage
+from flows.settings import settings
+from flows.stored import stored_answer
+from flows.study import MeasureSpec, Study
+from infosedd.corpus import Corpus
+from infosedd.errors import InputError
+from infosedd.results import Estimate
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The model that a study uses, and whether it was there already."""
+
+    model_id: str
+    reused: bool
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of one question: one estimate, or one for each window."""
+
+    spec: MeasureSpec
+    estimates: tuple[Estimate, ...]
+    reused: bool
+    seconds: float
+
+
+def ingest(study: Study, home: Home) -> str:
+    """Read the study's source, check the study against it, store the corpus; returns its id."""
+    import connectors
+
+    stage(f"reading {' '.join(study.source.path) or study.source.connector}")
+    source = study.source
+    corpus = connectors.ingest(source.connector, source.path, source.options, name=study.corpus_name)
+    check(study, corpus)
+    corpus.save(home.corpora)
+    return corpus.corpus_id
+
+
+def check(study: Study, corpus: Corpus) -> None:
+    """An InputError where the study's questions, sites or model don't fit the corpus."""
+    for number, spec in enumerate(study.measures):
+        try:
+            _check_measure(spec, corpus)
+        except InputError as error:
+            place = f"measure {number} of study {study.name}"
+            where = f"{error.where}, {place}" if error.where else place
+            raise InputError(error.what, where=where, remedy=error.remedy) from error
+    for site in study.sites:
+        length = corpus.block(site.block).length
+        if not site.start < site.stop <= length:
+            raise InputError(
+                f"site {site.name!r} lies outside block {site.block!r}",
+                where=f"in study {study.name}",
+                remedy=f"positions go from 0 to {length - 1}, ranges are half open",
+            )
+
+
+def _check_measure(spec: MeasureSpec, corpus: Corpus) -> None:
+    parts = [corpus.select(text) for text in (spec.x, spec.y, spec.z) if text]
+    for i, first in enumerate(parts):
+        for second in parts[i + 1 :]:
+            if first.overlaps(second):
+                raise InputError(f"{first.text!r} and {second.text!r} overlap", remedy="name disjoint positions")
+    if spec.mode != "whole" and spec.window > parts[0].size:
+        raise InputError(
+            f"a window of {spec.window} is longer than {spec.x!r}", remedy=f"it has {parts[0].size} positions"
+        )
+
+
+def train(study: Study, home: Home, corpus_id: str) -> Trained:
+    """Train the study's model, or find it in the registry; the model is recorded in the warehouse."""
+    from infosedd.model import ModelConfig
+    from infosedd.registry import ModelRegistry
+    from warehouse import Warehouse
+
+    start = time.monotonic()
+    stage("looking for a trained model")
+    corpus = Corpus.load(home.corpus(corpus_id))
+    registry = ModelRegistry(home.models)
+    config = ModelConfig.model_validate(study.model)
+    model, reused = registry.get_or_fit(corpus, config, seed=study.seed, device=settings().device, progress=tell)
+    Warehouse(home.path).record_model(model.card, registry.path(model.card.model_id))
+    return Trained(model.card.model_id, reused, time.monotonic() - start)
+
+
+def answer(study: Study, spec: MeasureSpec, home: Home, run_id: str, corpus_id: str, model_id: str) -> Answer:
+    """Estimate one measure, or take it from the warehouse, and record it under the run."""
+    from warehouse import Warehouse
+
+    start = time.monotonic()
+    corpus = Corpus.load(home.corpus(corpus_id))
+    found = stored_answer(study, spec, home, corpus, model_id)
+    estimates = found or compute(spec, home, corpus, model_id)
+    Warehouse(home.path).record_estimates(
+        run_id, study.name, corpus_id, model_id, study.seed, estimates, reused=bool(found)
+    )
+    return Answer(spec, tuple(estimates), bool(found), time.monotonic() - start)
+
+
+def compute(spec: MeasureSpec, home: Home, corpus: Corpus, model_id: str) -> Sequence[Estimate]:
+    """Estimate one measure from a trained model: one estimate, or one for each window."""
+    from infosedd.registry import ModelRegistry
+
+    model = ModelRegistry(home.models).open(model_id, corpus)
+    if spec.mode != "whole":
+        return model.profile(spec.x, spec.y, window=spec.window, step=spec.step, mode=spec.mode).estimates
+    condition = spec.z or None
+    if spec.y:
+        return [model.mutual_information(spec.x, spec.y, condition=condition)]
+    if spec.measure == "entropy":
+        return [model.entropy(spec.x, condition=condition)]
+    return [getattr(model, spec.measure)(spec.x)]
+
+
+def report(home: Home, run_id: str) -> Path:
+    """Write the report page of a run; returns its path."""
+    from flows.report import write_report
+
+    return write_report(home.path, run_id)

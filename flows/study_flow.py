@@ -1,0 +1,50 @@
+"""The Prefect flow of a study: tasks over the plain functions of ``steps``.
+
+Import this module after ``prefect_env.prepare``. Prefect's cache is off: what is reused is decided
+by content, in the registry of models and in the warehouse.
+"""
+
+from pathlib import Path
+
+from prefect import flow, task
+from prefect.cache_policies import NO_CACHE
+from prefect.runtime import flow_run
+
+from flows import steps
+from flows.home import Home
+from flows.pipeline import Outcome, Steps, carry_out
+from flows.settings import settings
+from flows.study import Study
+
+_OPTIONS = {"cache_policy": NO_CACHE, "persist_result": False}
+
+TASKS = Steps(
+    ingest=task(steps.ingest, name="ingest", task_run_name="ingest {study.name}", **_OPTIONS),
+    train=task(steps.train, name="train", task_run_name="train on {corpus_id}", **_OPTIONS),
+    answer=task(steps.answer, name="estimate", task_run_name="estimate {spec.label} {spec.mode}", **_OPTIONS),
+    report=task(steps.report, name="report", **_OPTIONS),
+)
+
+
+def _run_name() -> str:
+    study = flow_run.parameters["study"]
+    return f"{study.name} on {study.corpus_name}, seed {study.seed}"
+
+
+@flow(name="study", flow_run_name=_run_name, persist_result=False, validate_parameters=True)
+def study_flow(
+    study: Study,
+    home: Path | None = None,
+    corpus_id: str | None = None,
+    command: str = "",
+) -> Outcome:
+    """Read a study's data, train or reuse its model, estimate, store, report.
+
+    Args:
+        study: What to read, how to model it, what to ask
+        home: Folder for data, models and results; default: the setting INFOSEDD_HOME
+        corpus_id: The corpus, where it was read already
+        command: What resumes the run, shown where it fails
+    """
+    place = Home.create(home or settings().home)
+    return carry_out(study, place, TASKS, corpus_id=corpus_id, flow_run_id=str(flow_run.id), command=command)
