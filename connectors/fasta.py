@@ -25,6 +25,9 @@ from connectors.store import ByteStore
 from infosedd.blocks import Block, Vocabulary
 from infosedd.corpus import Corpus, Provenance
 
+_FEW_RECORDS = 20
+_STRETCH = 20
+
 
 @dataclass
 class _Gathered:
@@ -38,6 +41,8 @@ class _Gathered:
     group_of: dict[str, int] = field(default_factory=dict)
     label_codes: list[np.ndarray] = field(default_factory=list)
     groups: list[np.ndarray] = field(default_factory=list)
+    numbers: list[np.ndarray] = field(default_factory=list)
+    """Number of each window in its record."""
     dropped: dict[str, int] = field(default_factory=dict)
     n_read: int = 0
     n_records: int = 0
@@ -185,6 +190,8 @@ def _add_rows(
         gathered.lengths.append(copy.lengths)
         gathered.ids.append(pa.array(ids, pa.string()))
         gathered.groups.append(groups[rows])
+        if starts is not None:
+            gathered.numbers.append(starts // (asked.window_step or asked.window or 1))
         if labels is not None:
             gathered.label_codes.append(labels[rows])
 
@@ -213,12 +220,12 @@ def _corpus(
         tokens[asked.label_block] = label_codes[kept][:, None]
     if not kept.all():
         ids = ids.filter(pa.array(kept))
-    clustered = bool(asked.group_pattern) or asked.window is not None or asked.reverse_complement == "add"
+    groups = _groups(gathered, asked, notes)
     return Corpus(
         name=name,
         blocks=tuple(blocks),
         tokens=tokens,
-        groups=np.concatenate(gathered.groups)[kept] if clustered else None,
+        groups=None if groups is None else groups[kept],
         sequence_ids=ids,
         provenance=Provenance(
             connector="fasta",
@@ -251,6 +258,21 @@ def _sorted_labels(gathered: _Gathered) -> tuple[tuple[str, ...], np.ndarray] | 
     for position, text in enumerate(present):
         order[gathered.label_of[text]] = position
     return tuple(present), order[codes]
+
+
+def _groups(gathered: _Gathered, asked: FastaOptions, notes: list[str]) -> np.ndarray | None:
+    """Codes of rows that belong together: by pattern, record, or stretches of windows within a record."""
+    if not (asked.group_pattern or asked.window or asked.reverse_complement == "add"):
+        return None
+    groups = np.concatenate(gathered.groups)
+    stretch = asked.group_windows
+    if asked.window and stretch is None and len(np.unique(groups)) < _FEW_RECORDS:
+        stretch = _STRETCH
+    if stretch is None:
+        return groups
+    notes.append(f"{stretch} neighbouring windows make a group")
+    pairs = np.stack([groups, np.concatenate(gathered.numbers) // stretch], axis=1)
+    return np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
 
 
 def _balanced(labels: tuple[tuple[str, ...], np.ndarray] | None, kept: np.ndarray, asked: FastaOptions) -> np.ndarray:

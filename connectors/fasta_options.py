@@ -39,6 +39,12 @@ class FastaOptions(Options):
     window_step: int | None = Field(
         None, ge=1, description="letters from one window to the next; by default no overlap"
     )
+    group_windows: int | None = Field(
+        None,
+        ge=1,
+        description="neighbouring windows that are split and counted together; by default those of a record, "
+        "or 20 where there are fewer than 20 records",
+    )
     max_length: int = Field(5000, ge=1, description="longer blocks are refused: cut long records with `window`")
     label_block: str = Field("label", description="name of the block of labels")
     label_pattern: str | None = Field(
@@ -78,8 +84,8 @@ class FastaOptions(Options):
 
     @model_validator(mode="after")
     def _steps_have_their_size(self) -> "FastaOptions":
-        if self.window_step is not None and self.window is None:
-            raise ValueError("`window_step` needs `window`")
+        if self.window is None and (self.window_step is not None or self.group_windows is not None):
+            raise ValueError("`window_step` and `group_windows` need `window`")
         if self.length is not None and self.lengths == "reject" and self.window is not None:
             raise ValueError("`window` sets the length: leave `length` out")
         return self

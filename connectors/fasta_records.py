@@ -112,13 +112,11 @@ def _from_first_header(chunk: bytes, source: Source) -> bytes:
 def _last_record(pending: Sequence[bytes]) -> int:
     """Offset of the last header in the joined pieces, 0 where there is none after the first byte."""
     before = sum(map(len, pending[:-1]))
-    if pending[-1].startswith(b">") and before and pending[-2].endswith(b"\n"):
-        found = 0
-    else:
-        found = -1
     inside = pending[-1].rfind(b"\n>")
-    found = inside + 1 if inside >= 0 else found
-    return before + found if found >= 0 else 0
+    if inside >= 0:
+        return before + inside + 1
+    at_seam = pending[-1].startswith(b">") and before and pending[-2].endswith(b"\n")
+    return before if at_seam else 0
 
 
 def _parsed(data: bytes, source: Source) -> Batch:

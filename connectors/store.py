@@ -38,7 +38,7 @@ class ByteStore:
         return joined
 
     def _spill(self) -> None:
-        self._file = tempfile.TemporaryFile(prefix="infosedd-")  # noqa: SIM115: the map outlives this call
+        self._file = tempfile.TemporaryFile(prefix="infosedd-")  # noqa: SIM115 (the memory map needs it open)
         for piece in self._pieces:
             self._write(piece)
         self._pieces = []

@@ -4,12 +4,13 @@ import polars as pl
 
 from connectors.sources import Source
 from connectors.table_files import scanned
-from connectors.table_options import BinBlock, CategoryBlock, SequenceBlock, TableOptions
+from connectors.table_options import TableOptions
 
 _ALPHABETS = (("dna", "ACGT"), ("rna", "ACGU"), ("protein", "ACDEFGHIKLMNPQRSTVWY"))
 _SAMPLE = 10_000
 _MAX_CATEGORIES = 1000
 _MIN_LENGTH = 4
+_ID = "an id, not a block"
 
 
 def guessed_blocks(source: Source, asked: TableOptions) -> tuple[TableOptions, list[str]]:
@@ -24,7 +25,8 @@ def guessed_blocks(source: Source, asked: TableOptions) -> tuple[TableOptions, l
             continue
         kind, block, why = _guess_column(column)
         if kind is None:
-            unique.append(column.name)
+            if why == _ID:
+                unique.append(column.name)
         else:
             blocks[kind][_block_name(column.name)] = block
         notes.append(f"column {column.name} was taken as {why}")
@@ -51,16 +53,19 @@ def _guess_column(column: pl.Series) -> tuple[str | None, object, str]:
     texts = values.cast(pl.String)
     alphabet = _alphabet(texts)
     if alphabet is not None:
-        return "sequences", SequenceBlock(column=column.name, alphabet=alphabet, unknown="hide"), f"{alphabet} letters"
+        return "sequences", {"column": column.name, "alphabet": alphabet, "unknown": "hide"}, f"{alphabet} letters"
     distinct = texts.n_unique()
     as_numbers = texts.cast(pl.Float64, strict=False)
     numeric = not as_numbers.null_count() and values.dtype != pl.Boolean
     measured = values.dtype.is_float() or _has_fraction(as_numbers)
     if numeric and distinct > 20 and (distinct > _MAX_CATEGORIES or measured):
-        return "bins", BinBlock(columns=[column.name]), "numbers in 8 bins of equally many"
+        return "bins", {"columns": [column.name]}, "numbers in 8 bins of equally many"
+    words = texts.str.count_matches(r"\s").mean()
+    if distinct > _MAX_CATEGORIES // 10 and isinstance(words, float) and words > 3:
+        return None, None, "free text, and left out: name it in `texts` to read it"
     if (distinct == texts.len() and distinct > 20) or distinct > _MAX_CATEGORIES:
-        return None, None, "an id, not a block"
-    return "categories", CategoryBlock(columns=[column.name]), f"a category with {distinct} values"
+        return None, None, _ID
+    return "categories", {"columns": [column.name]}, f"a category with {distinct} values"
 
 
 def _has_fraction(numbers: pl.Series) -> bool:

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from connectors.encoding import Letters, Tally, alphabet_symbols, letter_codes, letters_of
+from connectors.frame_options import BinBlock, CategoryBlock, SequenceBlock
 from connectors.sources import Source
-from connectors.table_options import BinBlock, CategoryBlock, SequenceBlock
 from infosedd.blocks import Block, Vocabulary
 
 MISSING = "(missing)"
@@ -193,7 +193,7 @@ def _unknown_letters(
 ) -> tuple[Vocabulary, np.ndarray]:
     reason = f"a letter outside the alphabet in {column}"
     if options.unknown == "drop":
-        tally.drop(unknown.any(1), reason)
+        tally.drop(np.asarray(unknown.any(axis=1)), reason)
     elif options.unknown == "hide":
         tally.hide(int(unknown.sum()), reason)
     elif options.unknown == "keep":
@@ -230,7 +230,7 @@ def _unknown_values(
             remedy=(f"did you mean {near[0]!r}? " if near else "") + "or choose unknown = drop, keep or hide",
         )
     if options.unknown == "drop":
-        tally.drop(unknown.any(1), reason)
+        tally.drop(np.asarray(unknown.any(axis=1)), reason)
     elif options.unknown == "hide":
         tally.hide(int(unknown.sum()), reason)
     else:
