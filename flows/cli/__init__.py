@@ -32,20 +32,22 @@ def invoke(arguments: Sequence[str]) -> int:
     try:
         code = command().main(list(arguments), prog_name="infosedd", standalone_mode=False)
         sys.stdout.flush()
-        return code or 0
     except InfoseddError as error:
         return _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        return _fail("interrupted; run the same command again to go on", INTERRUPTED)
+        code = INTERRUPTED
     except usage_error as error:
         return _fail(_usage_line(error, arguments), 2)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read the output has seen enough
+    except (BrokenPipeError, SystemExit):  # typer leaves with SystemExit where nobody reads the output any more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
         if error.errno not in SYSTEM_REFUSED:
             raise
         return _fail(str(_refused(error)), SurroundingsError.exit_code)
+    if code == INTERRUPTED:
+        return _fail("interrupted; run the same command again to go on", INTERRUPTED)
+    return code or 0
 
 
 def _fail(text: str, code: int) -> int:

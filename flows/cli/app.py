@@ -2,7 +2,7 @@
 
 import typer
 
-from flows.cli import lists, run, sql
+from flows.cli import data, lists, run, sql
 from infosedd.version import VERSION
 
 
@@ -21,6 +21,7 @@ def command():
     run.register(app)
     sql.register(app)
     lists.register(app)
+    data.register(app)
     return typer.main.get_command(app)
 
 

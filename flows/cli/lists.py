@@ -58,9 +58,11 @@ def models(home: HomeFolder = None, as_json: AsJson = False) -> None:
 
     from flows.cli.run import home_of
     from flows.show import show_table
+
+    place = home_of(home)
     from infosedd.registry import ModelRegistry
 
-    cards = ModelRegistry(home_of(home).models).cards()
+    cards = ModelRegistry(place.models).cards()
     if as_json:
         print(json.dumps([asdict(card) for card in cards], indent=1, default=str))
         return
@@ -85,7 +87,8 @@ def report(
     """Write the report page of the latest run of a study again, and print its path."""
     from flows.cli.run import home_of
     from flows.launch import latest_run
-    from flows.report import write_report
 
     place = home_of(home)
+    from flows.report import write_report
+
     print(write_report(place.path, latest_run(place, study)))

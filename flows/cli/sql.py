@@ -22,22 +22,28 @@ def register(app: typer.Typer) -> None:
 
 
 def sql(
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="A query, or - to read it from stdin.")],
+    query: Annotated[str | None, typer.Argument(metavar="QUERY", help="A query, or - to read it from stdin.")] = None,
     format: Annotated[Format, typer.Option("--format", help="How to print the rows.")] = Format.table,
     output: Annotated[Path | None, typer.Option("--output", help="Write the rows to a .parquet file instead.")] = None,
+    examples: Annotated[bool, typer.Option("--examples", help="Print useful queries instead.")] = False,
     home: HomeFolder = None,
 ) -> None:
     """Query the results in SQL (read-only); `show tables` lists tables and views."""
     from flows.cli.run import home_of
     from warehouse import queries
 
+    if examples:
+        print("\n\n".join(f"/* {e.name}: {e.question} */\n{e.sql};" for e in queries.examples()))
+        return
+    if query is None:
+        raise InputError("no query is given", remedy="write it in quotes, - for stdin, or see --examples")
     text = sys.stdin.read() if query == "-" else query
     rows = queries.run(home_of(home).path, text)
     if output is not None:
         _write_parquet(rows, output)
         return
     if format is Format.csv:
-        sys.stdout.write(rows.write_csv())
+        sys.stdout.write(queries.with_text_columns(rows).write_csv())
     elif format is Format.json:
         print(rows.write_json())
     else:

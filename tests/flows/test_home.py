@@ -43,5 +43,5 @@ def test_the_command_line_overrules_the_variable_overrules_the_file(
 def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("INFOSEDD_THREADS", "none")
-    with pytest.raises(InputError, match="'threads'.*integer.*INFOSEDD_"):
+    with pytest.raises(InputError, match=r"'threads'.*integer.*INFOSEDD_"):
         settings()

@@ -1,0 +1,65 @@
+"""The entry point: our packages or a clash that is said; light commands import nothing heavy."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def python(*arguments: str, path: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [path, str(ROOT)]))}
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment, cwd="/")
+
+
+@pytest.mark.parametrize("name", ["flows", "connectors", "warehouse"])
+def test_a_clash_names_the_other_package(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "__init__.py").write_text("")
+    result = python("-m", "infosedd", "--help", path=str(tmp_path))
+    assert result.returncode == 3
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"error: the name '{name}' belongs to another package")
+    assert str(tmp_path / name) in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys; from flows.cli import invoke; invoke(['--help']); print(*sorted(sys.modules))"
+    loaded = set(python("-c", code).stdout.splitlines()[-1].split())
+    heavy = {
+        "torch",
+        "prefect",
+        "datasets",
+        "sklearn",
+        "matplotlib",
+        "duckdb",
+        "polars",
+        "pyarrow",
+        "numpy",
+        "pydantic",
+    }
+    assert loaded & heavy == set()
+
+
+def test_sql_imports_neither_torch_nor_prefect(tmp_path: Path) -> None:
+    code = (
+        "import sys; from flows.cli import invoke; from warehouse import Warehouse; "
+        f"Warehouse({str(tmp_path)!r}).publish(); "
+        f"assert invoke(['sql', 'select 1', '--home', {str(tmp_path)!r}]) == 0; print(*sorted(sys.modules))"
+    )
+    result = python("-c", code)
+    loaded = set(result.stdout.splitlines()[-1].split())
+    assert "duckdb" in loaded, result.stderr
+    assert loaded & {"torch", "prefect", "datasets", "sklearn", "matplotlib"} == set()
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    code = "from flows.cli import main; main(['connectors', '--json'])"
+    command = f'{sys.executable} -c "{code}" | true; echo ${{PIPESTATUS[0]}}'
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT)
+    assert result.stdout == "0\n"
+    assert result.stderr == ""
