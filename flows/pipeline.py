@@ -9,15 +9,20 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
+from typing import TYPE_CHECKING
 
 from flows import steps
 from flows.home import Home
+from flows.liveness import alive, mark_left_runs
 from flows.progress import stage
 from flows.steps import Answer, Trained
 from flows.study import Study
 from infosedd.corpus import Corpus
 from infosedd.errors import InfoseddError, SurroundingsError
 from infosedd.version import VERSION
+
+if TYPE_CHECKING:
+    from warehouse import Warehouse
 
 VERSIONS_OF = ("torch", "numpy", "prefect", "duckdb", "polars", "pyarrow")
 
@@ -71,22 +76,24 @@ def carry_out(
 
 
 @contextmanager
-def recorded(run_id: str, study: Study, home: Home, flow_run_id: str, command: str) -> Iterator:
+def recorded(run_id: str, study: Study, home: Home, flow_run_id: str, command: str) -> Iterator["Warehouse"]:
     """A run in the warehouse; whatever ends it early is written there, with the command that resumes it."""
     from warehouse import Warehouse
 
     warehouse = Warehouse(home.path)
-    warehouse.start_run(run_id, study.name, flow_run_id or None, versions())
-    try:
-        warehouse.publish()  # what an earlier run wrote before it was killed is found and reused
-        yield warehouse
-    except BaseException as failure:
-        command = command or f"infosedd run {study.name} --home {home.path}"
-        _mark(warehouse, run_id, failure, command)
-        raise
+    command = command or f"infosedd run {study.name} --home {home.path}"
+    mark_left_runs(home)
+    with alive(home, run_id, command):
+        warehouse.start_run(run_id, study.name, flow_run_id or None, versions())
+        try:
+            warehouse.publish()  # what an earlier run wrote before it was killed is found and reused
+            yield warehouse
+        except BaseException as failure:
+            _mark(warehouse, run_id, failure, command)
+            raise
 
 
-def _mark(warehouse, run_id: str, failure: BaseException, command: str) -> None:
+def _mark(warehouse: "Warehouse", run_id: str, failure: BaseException, command: str) -> None:
     status = "failed" if isinstance(failure, Exception) else "interrupted"
     text = str(failure) if isinstance(failure, InfoseddError) else f"{type(failure).__name__}: {failure}".rstrip(": ")
     try:
