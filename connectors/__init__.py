@@ -5,8 +5,9 @@ corpus = ingest("table", ["mine.csv"], {"categories": {"x": "genotype", "y": "co
 """
 
 from connectors.errors import ConnectorError
+from connectors.guessing import Guess, guess
 from connectors.info import ConnectorInfo, Truth
-from connectors.registry import Guess, connectors, get, guess, ingest, truths
+from connectors.registry import connectors, get, ingest, truths
 
 PROJECT = "infosedd"
 __all__ = ["ConnectorError", "ConnectorInfo", "Guess", "Truth", "connectors", "get", "guess", "ingest", "truths"]

@@ -20,16 +20,17 @@ def encoded_letters(
 ) -> tuple[Block, np.ndarray]:
     """The block and (n, L) codes of a column of texts, under the policies of ``options``."""
     missing = _missing(column, options.missing, tally, source)
-    texts = column.cast(pl.String).fill_null("")
-    if options.case == "upper" or (options.case == "auto" and not any(c.islower() for c in options.alphabet)):
+    texts = column.cast(pl.String).fill_null("").str.strip_chars()
+    told = options.alphabet.lower() != "auto"
+    symbols = alphabet_symbols(options.alphabet) if told else ""
+    if options.case == "upper" or (options.case == "auto" and not any(letter.islower() for letter in symbols)):
         texts = texts.str.to_uppercase()
     letters = letters_of(texts.to_arrow())
     length = _length(letters, tally.keep & ~missing, options, column.name, tally, source)
     pads = options.lengths == "pad" and bool((letters.lengths[tally.keep] < length).any())
     pads |= bool(missing.any()) and options.missing == "keep"
-    symbols = alphabet_symbols(options.alphabet)
     grid = letters.fitted(length, fill=ord(options.pad) if ord(options.pad) < 128 else 0)
-    if options.alphabet.lower() == "auto":
+    if not told:
         present = np.unique(grid[tally.keep & ~missing])
         symbols = "".join(chr(point) for point in present if point and chr(point) != options.pad)
     vocabulary = _vocabulary(symbols, options.pad if pads else None)
@@ -77,7 +78,7 @@ def binned(
         _apply_missing(missing[:, position], options.missing, column.name, tally, source)
     edges = _edges(values[~missing & tally.keep[:, None]], options, columns, source)
     bounds = ["-inf", *(f"{edge:.6g}" for edge in edges), "inf"]
-    symbols = [f"[{low}, {high})" for low, high in pairwise(bounds)]
+    symbols = [f"{'[' if i else '('}{low}, {high})" for i, (low, high) in enumerate(pairwise(bounds))]
     if len(set(symbols)) < len(symbols):
         symbols = [f"bin {number}" for number in range(len(symbols))]
     codes = np.searchsorted(edges, values, side="right")

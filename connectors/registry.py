@@ -1,25 +1,18 @@
 """The list of connectors, the guess of one from a path, and ``ingest``."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 from connectors.errors import ConnectorError
+from connectors.guessing import guess
 from connectors.info import ConnectorInfo, Truth
 from infosedd.blocks import near_names
 from infosedd.corpus import Corpus
 
-NAMES = ("fasta", "table", "ising", "synthetic")
+NAMES = ("fasta", "table", "text", "hub", "ising", "synthetic")
 """One module of this package for each, which defines ``INFO``."""
-
-
-@dataclass(frozen=True)
-class Guess:
-    """The connector that a path asks for, and what told."""
-
-    connector: str
-    reason: str
 
 
 def connectors() -> list[ConnectorInfo]:
@@ -32,11 +25,6 @@ def get(name: str) -> ConnectorInfo:
     if name not in NAMES:
         raise ConnectorError(f"there is no connector {name!r}", remedy=near_names(name, NAMES))
     return import_module(f"connectors.{name}").INFO
-
-
-def guess(path: str | Path) -> Guess:
-    """The connector for a source, by its content and name."""
-    return Guess("table", "nothing else is known")
 
 
 def ingest(

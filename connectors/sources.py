@@ -123,12 +123,12 @@ def joint_uri(sources: Sequence[Source]) -> str:
 
 
 def _resolve_one(text: str, error: type[ConnectorError]) -> Source:
-    label, uri = _split_label(text)
+    label, uri = split_label(text)
     path = _package_path(uri, error) if uri.startswith(PACKAGE_PREFIX) else Path(uri).expanduser()
     return Source(uri, _checked(path, uri, error), label, error)
 
 
-def _split_label(text: str) -> tuple[str, str]:
+def split_label(text: str) -> tuple[str, str]:
     match = re.fullmatch(r"([\w.+-]+)=(.+)", text, re.DOTALL)
     if match is None or Path(text).exists():
         return "", text

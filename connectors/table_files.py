@@ -75,7 +75,7 @@ def _scan(path: Path, kind: str, source: Source, options: TableOptions) -> pl.La
     if kind == "jsonl":
         return pl.scan_ndjson(path, infer_schema_length=None)
     separator = options.delimiter or ("\t" if kind == "tsv" else _delimiter(source))
-    return pl.scan_csv(
+    frame = pl.scan_csv(
         path,
         separator=separator,
         has_header=options.header,
@@ -83,6 +83,10 @@ def _scan(path: Path, kind: str, source: Source, options: TableOptions) -> pl.La
         infer_schema=False,
         null_values=options.missing_values,
     )
+    if options.header:
+        return frame
+    names = frame.collect_schema().names()
+    return frame.rename({name: f"column_{number}" for number, name in enumerate(names, 1)}, strict=True)
 
 
 def _delimiter(source: Source) -> str:

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from connectors.frames import SPLIT_NAMES
 from connectors.sources import Source
 from connectors.table_files import scanned
 from connectors.table_options import TableOptions
@@ -10,6 +11,7 @@ _ALPHABETS = (("dna", "ACGT"), ("rna", "ACGU"), ("protein", "ACDEFGHIKLMNPQRSTVW
 _SAMPLE = 10_000
 _MAX_CATEGORIES = 1000
 _MIN_LENGTH = 4
+_MAX_VALUE_LENGTH = 64
 _ID = "an id, not a block"
 
 
@@ -20,8 +22,13 @@ def guessed_blocks(source: Source, asked: TableOptions) -> tuple[TableOptions, l
     taken = _taken(asked)
     blocks: dict[str, dict[str, object]] = {"sequences": {}, "categories": {}, "bins": {}}
     notes, unique = [], []
+    split = None if asked.split is None else asked.split.model_dump()
     for column in sample.get_columns():
         if column.name in taken:
+            continue
+        if split is None and _is_split(column):
+            split = {"column": column.name}
+            notes.append(f"column {column.name} was taken as the split")
             continue
         kind, block, why = _guess_column(column)
         if kind is None:
@@ -35,7 +42,9 @@ def guessed_blocks(source: Source, asked: TableOptions) -> tuple[TableOptions, l
         raise source.fail(
             "no column looks like sequences or categories", remedy="name them with sequences, categories or bins"
         )
-    return TableOptions.model_validate({**asked.model_dump(exclude_unset=True), **blocks, "ids": ids}), notes
+    return TableOptions.model_validate(
+        {**asked.model_dump(exclude_unset=True), **blocks, "ids": ids, "split": split}
+    ), notes
 
 
 def _taken(asked: TableOptions) -> set[str]:
@@ -46,6 +55,14 @@ def _taken(asked: TableOptions) -> set[str]:
     return taken
 
 
+def _is_split(column: pl.Series) -> bool:
+    """Whether a column says training and test, by any of their usual names."""
+    if column.dtype != pl.String:
+        return False
+    values = {str(value).lower() for value in column.unique()}
+    return values <= set(SPLIT_NAMES) and {SPLIT_NAMES[value] for value in values} >= {"training", "test"}
+
+
 def _guess_column(column: pl.Series) -> tuple[str | None, object, str]:
     values = column.drop_nulls()
     if values.dtype.is_nested() or not values.len():
@@ -53,15 +70,15 @@ def _guess_column(column: pl.Series) -> tuple[str | None, object, str]:
     texts = values.cast(pl.String)
     alphabet = _alphabet(texts)
     if alphabet is not None:
-        return "sequences", {"column": column.name, "alphabet": alphabet, "unknown": "hide"}, f"{alphabet} letters"
+        block = {"column": column.name, "alphabet": alphabet, "unknown": "hide"}
+        return "sequences", block, f"{alphabet} letters"
     distinct = texts.n_unique()
     as_numbers = texts.cast(pl.Float64, strict=False)
     numeric = not as_numbers.null_count() and values.dtype != pl.Boolean
     measured = values.dtype.is_float() or _has_fraction(as_numbers)
     if numeric and distinct > 20 and (distinct > _MAX_CATEGORIES or measured):
         return "bins", {"columns": [column.name]}, "numbers in 8 bins of equally many"
-    words = texts.str.count_matches(r"\s").mean()
-    if distinct > _MAX_CATEGORIES // 10 and isinstance(words, float) and words > 3:
+    if int(texts.str.len_chars().max() or 0) > _MAX_VALUE_LENGTH:  # type: ignore[arg-type]
         return None, None, "free text, and left out: name it in `texts` to read it"
     if (distinct == texts.len() and distinct > 20) or distinct > _MAX_CATEGORIES:
         return None, None, _ID

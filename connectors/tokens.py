@@ -160,8 +160,8 @@ def tokenizer_for(options: TokenizerOptions) -> Tokenizer:
 
 def prepared(texts: Iterable[str], options: TokenizerOptions) -> pa.Array:
     """Texts in their Unicode form and case."""
-    forms = {"NFC": "NFC", "NFKC": "NFKC"}
-    result = (unicodedata.normalize(forms[options.unicode], t) for t in texts) if options.unicode in forms else texts
+    form = options.unicode
+    result = texts if form == "none" else (unicodedata.normalize(form, text) for text in texts)
     return pa.array((text.lower() for text in result) if options.lowercase else result, pa.large_string())
 
 
@@ -197,7 +197,7 @@ def extended(symbols: list[str], unknown: bool, pad: bool) -> Vocabulary:
 
 def _fast_tokenizer(path: str):
     try:
-        from tokenizers import Tokenizer as FastTokenizer
+        from tokenizers import Tokenizer as FastTokenizer  # pyright: ignore[reportMissingImports]
     except ImportError as cause:
         raise SurroundingsError(
             "Hugging Face tokenizers are not installed", where="option 'tokenizer'", remedy="pip install tokenizers"
