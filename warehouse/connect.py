@@ -24,7 +24,7 @@ PUBLISHED_FILE = "warehouse.duckdb"
 LOCK_FILE = "warehouse.lock"
 HOLDER_FILE = "warehouse.lock.holder"
 WAIT_SECONDS = 60.0
-_WRITER_CONFIG: dict = {"storage_compatibility_version": "v1.2.0", "autoinstall_known_extensions": "false"}
+WRITER_CONFIG: dict = {"storage_compatibility_version": "v1.2.0", "autoinstall_known_extensions": "false"}
 _READER_CONFIG: dict = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
@@ -109,7 +109,7 @@ def connect_patiently(path: Path, deadline: Deadline) -> duckdb.DuckDBPyConnecti
     """Open for writing; while another program holds the file try again, then say which one it is."""
     while True:
         try:
-            return duckdb.connect(str(path), config=_WRITER_CONFIG)
+            return duckdb.connect(str(path), config=WRITER_CONFIG)
         except duckdb.IOException as error:
             if "Could not set lock" not in str(error):
                 raise
@@ -160,7 +160,7 @@ def _make_writer_file(home: Path, deadline: Deadline) -> None:
     try:
         if (home / PUBLISHED_FILE).exists():
             copy_patiently(home / PUBLISHED_FILE, partial, deadline)
-        con = duckdb.connect(str(partial), config=_WRITER_CONFIG)
+        con = duckdb.connect(str(partial), config=WRITER_CONFIG)
         try:
             schema.migrate(con, home / PUBLISHED_FILE)
             con.execute("CHECKPOINT")
@@ -179,7 +179,7 @@ def remove_partials(home: Path, name: str) -> None:
 
 def gave_up(path: Path, holder: str, seconds: float) -> SurroundingsError:
     return SurroundingsError(
-        f"the warehouse was in use by {holder} for all of {seconds:.0f} s",
+        f"the warehouse was in use by {holder} for all of {seconds:g} s",
         where=str(path),
         remedy="wait until it is done or close it, then run again; to read, open warehouse.duckdb, which nobody locks",
     )

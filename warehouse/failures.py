@@ -26,6 +26,11 @@ _KNOWN = (
         "upgrade the duckdb package",
     ),
     (
+        r"file exists|not a directory",
+        "a file stands where a folder is needed",
+        "choose another folder with --home",
+    ),
+    (
         r"database does not exist|no such file or directory",
         "the file or its folder is not there",
         "check --home",

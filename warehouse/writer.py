@@ -186,8 +186,7 @@ def _insert(con: duckdb.DuckDBPyConnection, table: str, frame: pl.DataFrame, how
         raise RefusedRow(
             f"a row breaks a rule of the warehouse: {first_line(error)}", where=f"table {table}"
         ) from error
-    finally:
-        con.unregister("incoming_frame")
+    con.unregister("incoming_frame")
 
 
 def _write_estimates(
