@@ -14,7 +14,7 @@ import pyarrow as pa
 from connectors.encoding import Letters
 from connectors.errors import FastaError
 from connectors.fasta_finish import fixed_length, kmers, letter_tokens
-from connectors.fasta_letters import REASONS, Reader, alphabet_of, reverse_complement
+from connectors.fasta_letters import REASONS, Reader, alphabet_of
 from connectors.fasta_options import FastaOptions
 from connectors.fasta_records import Batch, batches, sequence_format
 from connectors.fasta_windows import windows
@@ -183,7 +183,7 @@ def _add_rows(
         ids = [f"{text}:{start}-{stop}" for text, start, stop in zip(ids, starts, stops, strict=True)]
     copies = [letters]
     if asked.reverse_complement != "none":
-        turned = reverse_complement(letters, reader.alphabet == "rna")
+        turned = reader.reverse_complement(letters)
         copies = [turned] if asked.reverse_complement == "replace" else [letters, turned]
     for copy in copies:
         gathered.store.append(copy.flat)

@@ -51,6 +51,7 @@ class Reader:
     canonical: np.ndarray = field(init=False)
     reason: np.ndarray = field(init=False)
     seen: np.ndarray = field(init=False)
+    stored: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         self.symbols = alphabet_symbols(self.alphabet)
@@ -58,6 +59,7 @@ class Reader:
         self.canonical = np.full(256, HIDDEN, np.uint8)
         self.reason = np.full(256, _OTHER, np.uint8)
         self.seen = np.zeros(256, np.int64)
+        self.stored = np.zeros(256, bool)
         for byte in range(33, 127):
             self.canonical[byte], self.reason[byte] = self._meaning(chr(byte))
         policies = [getattr(self.options, name) if name else "" for name in _OPTION]
@@ -112,9 +114,22 @@ class Reader:
         counts = byte_counts(letters.flat)
         self.seen += counts
         present = np.flatnonzero(counts)
+        self.stored[self.canonical[present]] = True
         if (self.canonical[present] == present).all():
             return letters
         return Letters(translated(letters.flat, self.canonical), letters.lengths)
+
+    def reverse_complement(self, letters: Letters) -> Letters:
+        """Each row backwards, each letter its partner; hidden letters and gaps stay what they are."""
+        table = np.arange(256, dtype=np.uint8)
+        for letter in "ACGTUNRYSWKMBDHVacgtunryswkmbdhv":
+            table[ord(letter)] = ord(letter.translate(_COMPLEMENT))
+        if self.alphabet == "rna":
+            table[[ord("A"), ord("a")]] = ord("U"), ord("u")
+        self.stored[table[np.flatnonzero(self.stored)]] = True
+        ends = letters.starts + letters.lengths
+        backwards = np.repeat(ends + letters.starts - 1, letters.lengths) - np.arange(len(letters.flat))
+        return Letters(translated(letters.flat[backwards], table), letters.lengths)
 
     def refusal(self, reason: int, letters: Letters, position: int, record: str, source: Source) -> Exception:
         """The error for a letter under the policy ``error``: which record, position and letter."""
@@ -138,21 +153,8 @@ class Reader:
 
     def added_symbols(self) -> str:
         """Symbols beyond the alphabet that occurred, sorted."""
-        met = self.canonical[np.flatnonzero(self.seen)]
-        return "".join(sorted({chr(byte) for byte in met if byte != HIDDEN} - set(self.symbols)))
+        return "".join(sorted({chr(byte) for byte in np.flatnonzero(self.stored[:HIDDEN])} - set(self.symbols)))
 
     def _by_reason(self, which: np.ndarray) -> dict[str, int]:
         totals = np.bincount(self.reason[which], weights=self.seen[which], minlength=len(REASONS))
         return {reason: int(total) for reason, total in zip(REASONS, totals, strict=True) if reason and total}
-
-
-def reverse_complement(letters: Letters, rna: bool) -> Letters:
-    """Each row backwards, each letter its partner; hidden letters and gaps stay what they are."""
-    table = np.arange(256, dtype=np.uint8)
-    for letter in "ACGTUNRYSWKMBDHVacgtunryswkmbdhv":
-        table[ord(letter)] = ord(letter.translate(_COMPLEMENT))
-    if rna:
-        table[[ord("A"), ord("a")]] = ord("U"), ord("u")
-    ends = letters.starts + letters.lengths
-    backwards = np.repeat(ends + letters.starts - 1, letters.lengths) - np.arange(len(letters.flat))
-    return Letters(table[letters.flat[backwards]], letters.lengths)

@@ -48,6 +48,11 @@ def categorical(
     name: str, columns: Sequence[pl.Series], options: CategoryBlock, tally: Tally, source: Source
 ) -> tuple[Block, np.ndarray]:
     """The block and (n, columns) codes of whole values; the columns share one vocabulary."""
+    for column in columns:
+        if column.dtype.is_nested():
+            raise source.fail(
+                f"column {column.name!r} holds lists or records", remedy="choose a column of plain values"
+            )
     missing = np.stack([_missing(column, options.missing, tally, source) for column in columns], axis=1)
     symbols = options.symbols or _sorted_values(columns)
     if not symbols:
@@ -243,7 +248,10 @@ def _unknown_values(
 
 def _sorted_values(columns: Sequence[pl.Series]) -> list[str]:
     """All values that occur: numbers by size, texts by letters."""
-    found = pl.concat([column.drop_nulls().unique() for column in columns], how="vertical_relaxed").unique()
+    parts = [column.drop_nulls().unique() for column in columns]
+    if len({part.dtype for part in parts}) > 1:
+        parts = [part.cast(pl.String) for part in parts]
+    found = parts[0] if len(parts) == 1 else pl.concat(parts).unique()
     if found.dtype == pl.String:
         as_integers = found.cast(pl.Int64, strict=False)
         if found.len() and not as_integers.null_count() and (as_integers.cast(pl.String) == found).all():

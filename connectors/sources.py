@@ -8,6 +8,7 @@ by content (gzip and bgzip, xz, bzip2, zstd), not by name.
 import bz2
 import gzip
 import hashlib
+import io
 import lzma
 import re
 import stat
@@ -183,5 +184,5 @@ def _decompressed(path: Path, compression: str | None) -> BinaryIO:
     if compression == "zstd":
         import pyarrow as pa
 
-        return cast(BinaryIO, pa.input_stream(str(path), compression="zstd"))
+        return io.BufferedReader(cast(io.RawIOBase, pa.input_stream(str(path), compression="zstd")), 1 << 20)
     return path.open("rb")

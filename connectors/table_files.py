@@ -1,7 +1,9 @@
 """Reading the needed columns of CSV, TSV, Parquet, Arrow and JSONL files with Polars."""
 
+import csv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +16,7 @@ _FORMATS = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow",
     ".feather": "arrow", ".ipc": "arrow", ".jsonl": "jsonl", ".ndjson": "jsonl",
 }  # fmt: skip
+_CHECKED_ROWS = 1000
 
 
 @contextmanager
@@ -21,7 +24,12 @@ def scanned(source: Source, options: TableOptions) -> Iterator[pl.LazyFrame]:
     """A lazy frame over one file; what Polars refuses on opening becomes the format's error."""
     kind = table_format(source, options)
     with source.plain_path() as path, polars_errors(source):
-        yield _scan(path, kind, source, options)
+        try:
+            yield _scan(path, kind, source, options)
+        except pl.exceptions.ComputeError as cause:
+            if kind in ("csv", "tsv") and "more fields" in str(cause):
+                _check_cells(path, _separator(kind, source, options), source, options, limit=None)
+            raise
 
 
 @contextmanager
@@ -46,6 +54,8 @@ def table_format(source: Source, options: TableOptions) -> str:
         return "parquet"
     if head.startswith(b"ARROW1"):
         return "arrow"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise source.fail("the file is UTF-16", remedy="save it as UTF-8")
     if b"\0" in head:
         raise source.fail("this is a binary file, not a table", remedy="give CSV, TSV, Parquet, Arrow or JSONL")
     if source.suffix in _FORMATS and _FORMATS[source.suffix] not in ("parquet", "arrow"):
@@ -64,6 +74,9 @@ def needed(frame: pl.LazyFrame, columns: Sequence[str], source: Source) -> pl.Da
     for column in columns:
         if column not in present:
             raise source.fail(f"there is no column {column!r}", remedy=near_names(column, present))
+    if len(columns) < len(present):
+        # Polars notices rows with too many cells only where it reads every column.
+        frame.select(pl.all().null_count()).collect(engine="streaming")
     return frame.select(columns).collect()
 
 
@@ -74,7 +87,8 @@ def _scan(path: Path, kind: str, source: Source, options: TableOptions) -> pl.La
         return pl.scan_ipc(path)
     if kind == "jsonl":
         return pl.scan_ndjson(path, infer_schema_length=None)
-    separator = options.delimiter or ("\t" if kind == "tsv" else _delimiter(source))
+    separator = _separator(kind, source, options)
+    _check_cells(path, separator, source, options, _CHECKED_ROWS)
     frame = pl.scan_csv(
         path,
         separator=separator,
@@ -87,6 +101,31 @@ def _scan(path: Path, kind: str, source: Source, options: TableOptions) -> pl.La
         return frame
     names = frame.collect_schema().names()
     return frame.rename({name: f"column_{number}" for number, name in enumerate(names, 1)}, strict=True)
+
+
+def _separator(kind: str, source: Source, options: TableOptions) -> str:
+    return options.delimiter or ("\t" if kind == "tsv" else _delimiter(source))
+
+
+def _check_cells(path: Path, separator: str, source: Source, options: TableOptions, limit: int | None) -> None:
+    """An error where two columns share a name, or a row has too many cells; looks at ``limit`` rows."""
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        lines = (line for line in file if not (options.comment and line.startswith(options.comment)))
+        rows = csv.reader(lines, delimiter=separator)
+        try:
+            first = next(rows, [])
+            repeated = sorted({name for name in first if first.count(name) > 1})
+            if options.header and repeated:
+                raise source.fail(f"two columns are called {repeated[0]!r}", remedy="give each column its own name")
+            for number, row in enumerate(islice(rows, limit), 1):
+                if len(row) > len(first):
+                    raise source.fail(
+                        f"a row has {len(row)} cells, the first {len(first)}",
+                        where=f"row {number}",
+                        remedy="quote cells that hold the delimiter, or give `delimiter`",
+                    )
+        except csv.Error as cause:
+            raise source.fail(f"can't read the table ({cause})", remedy="check its quotes and line ends") from cause
 
 
 def _delimiter(source: Source) -> str:
