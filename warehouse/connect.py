@@ -79,7 +79,11 @@ def locked(home: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[Deadline]
 
 @contextmanager
 def writing(home: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[duckdb.DuckDBPyConnection]:
-    """One transaction on the writer's file, migrated to the newest schema: committed whole, or nothing of it."""
+    """One transaction on the writer's file, migrated to the newest schema: committed whole, or nothing of it.
+
+    What is committed is safe in the write-ahead log, which publishing merges into the file. Merging at each close
+    would rewrite the last 122,880 rows of every table that grew, so that each append would cost more than the last.
+    """
     path = home / WRITER_FILE
     with locked(home, wait_seconds) as deadline, explained(path):
         con = open_writer(home, deadline)
@@ -98,6 +102,7 @@ def open_writer(home: Path, deadline: Deadline) -> duckdb.DuckDBPyConnection:
         _make_writer_file(home, deadline)
     con = connect_patiently(path, deadline)
     try:
+        con.execute("PRAGMA disable_checkpoint_on_shutdown")  # the log is merged when publishing: see writing()
         schema.migrate(con, path)
     except BaseException:
         con.close()

@@ -3,36 +3,54 @@
 from pathlib import Path
 
 import duckdb
+import polars as pl
 
 from warehouse import schema
 
-_QUANTITY = "e.study, {corpus}, e.measure, e.mode, e.x, e.y, e.z, e.estimator"
 _UPSERT_LATEST = """
 INSERT INTO latest_index
-SELECT quantity_id, scope, estimate_id, shown_at, created_at
-FROM (
-    SELECT md5({key}) AS quantity_id, '{scope}' AS scope, e.estimate_id, r.started_at AS shown_at, e.created_at
-    FROM run_estimates AS s
-    JOIN runs AS r ON r.run_id = s.run_id
-    JOIN estimates AS e ON e.estimate_id = s.estimate_id
-    JOIN corpora AS c ON c.corpus_id = e.corpus_id
-    {only}
-) AS shown
-QUALIFY row_number() OVER (PARTITION BY quantity_id ORDER BY shown_at DESC, created_at DESC, estimate_id DESC) = 1
+SELECT md5({key}) AS quantity_id, '{scope}', estimate_id, shown_at, created_at
+FROM ({shown}) AS shown
+{only_the_last}
 ON CONFLICT (quantity_id) DO UPDATE SET
     estimate_id = excluded.estimate_id, shown_at = excluded.shown_at, created_at = excluded.created_at
 WHERE excluded.shown_at > shown_at
     OR (excluded.shown_at = shown_at AND excluded.created_at > created_at)
     OR (excluded.shown_at = shown_at AND excluded.created_at = created_at AND excluded.estimate_id > estimate_id)
 """
+_ONLY_THE_LAST = (
+    "QUALIFY row_number() OVER (PARTITION BY quantity_id ORDER BY shown_at DESC, created_at DESC, estimate_id DESC) = 1"
+)
+_SHOWN_BY_RUN = """
+SELECT e.*, c.name AS corpus_name, r.started_at AS shown_at
+FROM shown_frame AS e JOIN corpora AS c ON c.corpus_id = e.corpus_id, runs AS r WHERE r.run_id = ?
+"""
+_SHOWN_EVER = """
+SELECT e.*, c.name AS corpus_name, r.started_at AS shown_at
+FROM run_estimates AS s
+JOIN runs AS r ON r.run_id = s.run_id
+JOIN estimates AS e ON e.estimate_id = s.estimate_id
+JOIN corpora AS c ON c.corpus_id = e.corpus_id
+"""
 
 
-def update_latest(con: duckdb.DuckDBPyConnection, run_id: str | None = None) -> None:
-    """Bring ``latest_index`` up to date with what one run (or every run) showed."""
-    only = "" if run_id is None else "WHERE s.run_id = ?"
-    for scope, corpus in (("corpus", "e.corpus_id"), ("name", "c.name")):
-        sql = _UPSERT_LATEST.format(key=_unambiguous(_QUANTITY.format(corpus=corpus), scope), scope=scope, only=only)
-        con.execute(sql, [] if run_id is None else [run_id])
+def update_latest(con: duckdb.DuckDBPyConnection, run_id: str, shown: pl.DataFrame) -> None:
+    """Take what a run showed into ``latest_index``: rows of ``estimates`` as stored, each quantity once."""
+    con.register("shown_frame", shown.drop("warnings", "diagnostics"))
+    _upsert_latest(con, _SHOWN_BY_RUN, "", [run_id])
+    con.unregister("shown_frame")
+
+
+def rebuild_latest(con: duckdb.DuckDBPyConnection) -> None:
+    """Bring ``latest_index`` up to date with all that was ever shown."""
+    _upsert_latest(con, _SHOWN_EVER, _ONLY_THE_LAST, [])
+
+
+def _upsert_latest(con: duckdb.DuckDBPyConnection, shown: str, only_the_last: str, params: list) -> None:
+    for scope, corpus in (("corpus", "corpus_id"), ("name", "corpus_name")):
+        key = _unambiguous("study", corpus, "measure", "mode", "x", "y", "z", "estimator")
+        parts = {"key": f"'{scope}' || {key}", "scope": scope, "shown": shown, "only_the_last": only_the_last}
+        con.execute(_UPSERT_LATEST.format(**parts), params)
 
 
 def count_rows(con: duckdb.DuckDBPyConnection, table: str) -> int:
@@ -52,13 +70,13 @@ def merge_tables(con: duckdb.DuckDBPyConnection, file: Path) -> dict[str, int]:
         before = count_rows(con, table)
         con.execute(f"{how} INTO main.{table} ({columns}) SELECT {columns} FROM incoming.main.{table} {only}")
         added[table] = count_rows(con, table) - before
-    update_latest(con)
+    rebuild_latest(con)
     return added
 
 
-def _unambiguous(columns: str, scope: str) -> str:
+def _unambiguous(*columns: str) -> str:
     """SQL that joins columns to one text, each with its length before it, so that no two keys look alike."""
-    return " || ".join([f"'{scope}'", *(f"length({c}) || ':' || {c}" for c in columns.split(", "))])
+    return " || ".join(f"length({column}) || ':' || {column}" for column in columns)
 
 
 def _columns(con: duckdb.DuckDBPyConnection, table: str) -> list[str]:

@@ -257,11 +257,13 @@ def _pointwise_of(estimate: Estimate, key: str, ids: pa.StringArray | pa.Chunked
         raise RefusedRow(f"{described(estimate)} has {int((~np.isfinite(values)).sum())} pointwise values not finite")
     if len(np.unique(index)) != len(index):
         raise RefusedRow(f"{described(estimate)} has two pointwise values for one row")
-    names = pl.Series([None], dtype=pl.String) if ids is None else pl.Series(ids.take(pa.array(index)))
+    if ids is not None and len(index) and int(index.max()) >= len(ids):
+        raise RefusedRow(f"{described(estimate)} names row {index.max()}, there are {len(ids)} sequence ids")
+    names = pl.lit(None, pl.String) if ids is None else pl.Series(ids.take(pa.array(index)))
     return pl.DataFrame({"sequence_index": index, "value_nats": values}).select(
         pl.lit(key).alias("estimate_id"),
         pl.col("sequence_index"),
-        (pl.lit(None, pl.String) if ids is None else names).alias("sequence_id"),
+        names.alias("sequence_id"),
         pl.col("value_nats"),
     )
 

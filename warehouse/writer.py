@@ -192,12 +192,11 @@ def _insert(con: duckdb.DuckDBPyConnection, table: str, frame: pl.DataFrame, how
 def _write_estimates(
     con: duckdb.DuckDBPyConnection, run_id: str, frame: pl.DataFrame, points: pl.DataFrame, reused: bool
 ) -> Written:
-    stored = dict(
-        con.execute(
-            "SELECT estimate_id, value_nats FROM estimates WHERE estimate_id IN (SELECT unnest(?))",
-            [frame["estimate_id"].to_list()],
-        ).fetchall()
-    )
+    known = con.execute(
+        "SELECT estimate_id, value_nats, created_at FROM estimates WHERE estimate_id IN (SELECT unnest(?))",
+        [frame["estimate_id"].to_list()],
+    ).fetchall()
+    stored = {key: value for key, value, _ in known}
     given = zip(frame["estimate_id"], frame["value_nats"], strict=True)
     differing = [key for key, v in given if key in stored and not math.isclose(v, stored[key], rel_tol=1e-9)]
     new = frame.filter(~pl.col("estimate_id").is_in(list(stored)))
@@ -208,7 +207,9 @@ def _write_estimates(
         _insert(con, "pointwise", new_points, "INSERT")
     shown = frame.select(pl.lit(run_id).alias("run_id"), "estimate_id", pl.lit(reused).alias("reused"))
     _insert(con, "run_estimates", shown, "INSERT OR IGNORE")
-    update_latest(con, run_id)
+    first_written = {key: moment for key, _, moment in known}
+    moments = [first_written.get(key, now) for key, now in frame.select("estimate_id", "created_at").iter_rows()]
+    update_latest(con, run_id, frame.with_columns(pl.Series("created_at", moments, dtype=pl.Datetime("us"))))
     return Written(len(new), len(stored), len(new_points), tuple(differing))
 
 

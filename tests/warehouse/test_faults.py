@@ -142,6 +142,7 @@ FULL = """
     import resource, sys
     from pathlib import Path
     import numpy as np
+    import pyarrow as pa
     from infosedd.errors import SurroundingsError
     from infosedd.results import Estimate
     from warehouse import Warehouse, queries
@@ -150,11 +151,12 @@ FULL = """
     corpus = queries.run(home, "SELECT corpus_id FROM corpora WHERE name = 'lac'")["corpus_id"][0]
     n = 400_000
     big = Estimate("entropy", 1.0, 0.1, 0.5, 1.5, n, x="bin", pointwise=np.random.default_rng(0).normal(size=n))
+    ids = pa.array([f"sequence {i}" for i in range(n)])
     limit = size + (1 << 16) if what == "write" else size // 2
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     try:
         if what == "write":
-            Warehouse(home).record_estimates("run-1", "lac-promoter", corpus, "model-a", 0, [big])
+            Warehouse(home).record_estimates("run-1", "lac-promoter", corpus, "model-a", 0, [big], sequence_ids=ids)
         else:
             Warehouse(home).publish()
     except SurroundingsError as error:

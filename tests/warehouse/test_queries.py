@@ -10,7 +10,6 @@ import pytest
 from infosedd.errors import InputError
 from warehouse import queries
 
-OUTSIDE = "allowed here|reaches outside"
 SHUT_OUT = [
     "COPY runs TO '{tmp}/stolen.csv'",
     "COPY (SELECT 1) TO '{tmp}/stolen.parquet' (FORMAT parquet)",
@@ -56,8 +55,17 @@ def test_a_query_can_not_leave_the_warehouse(filled: Path, tmp_path: Path, sql: 
 
 @pytest.mark.parametrize(
     "sql",
-    ["SHOW TABLES", "DESCRIBE runs", "SUMMARIZE runs", "FROM runs", "VALUES (1)", "EXPLAIN SELECT 1", "SELECT 1;"]
-    + ["PIVOT run_estimates ON reused USING count(*)", "WITH t AS (SELECT 1 AS a) SELECT * FROM t -- end"],
+    [
+        "SHOW TABLES",
+        "DESCRIBE runs",
+        "SUMMARIZE runs",
+        "FROM runs",
+        "VALUES (1)",
+        "EXPLAIN SELECT 1",
+        "SELECT 1;",
+        "PIVOT run_estimates ON reused USING count(*)",
+        "WITH t AS (SELECT 1 AS a) SELECT * FROM t -- end",
+    ],
 )
 def test_what_only_reads_is_allowed(filled: Path, sql: str) -> None:
     assert queries.run(filled, sql).height > 0
@@ -73,7 +81,7 @@ def test_what_only_reads_is_allowed(filled: Path, sql: str) -> None:
         ("FROM estimats", "Table with name estimats does not exist, in the query; did you mean 'estimates'?"),
         ("FROM latest_estimate", "did you mean 'latest_estimates'?"),
         ("SELECT r.study FROM runs", "did you mean 'runs'?"),
-        ("SELECT averag(value_nats) FROM estimates", "did you mean 'aver?a?ge?'?"),
+        ("SELECT coun(*) FROM estimates", "did you mean 'count'?"),
         ("SELCT 1", 'syntax error at or near "SELCT", in the query'),
         ("SELECT CAST('a' AS INTEGER)", "Could not convert string 'a' to INT32"),
         ("", "there is no query, in the query; give one SELECT"),
@@ -84,10 +92,9 @@ def test_what_only_reads_is_allowed(filled: Path, sql: str) -> None:
     ],
 )
 def test_a_mistake_is_said_in_one_line_with_what_is_near(filled: Path, sql: str, said: str) -> None:
-    with pytest.raises(InputError, match=said if "?a?" in said else None) as caught:
+    with pytest.raises(InputError) as caught:
         queries.run(filled, sql)
-    if "?a?" not in said:
-        assert said in str(caught.value)
+    assert said in str(caught.value)
     assert "\n" not in str(caught.value)
     assert caught.value.exit_code == 2
 

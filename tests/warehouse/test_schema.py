@@ -143,7 +143,8 @@ def two_migrations(tmp_path: Path) -> Path:
     shutil.copytree(schema.MIGRATIONS, folder)
     number = schema.head() + 1
     (folder / f"{number:03}_more.sql").write_text(
-        "ALTER TABLE estimates ADD COLUMN remark VARCHAR;\nUPDATE estimates SET remark = 'old';\nCREATE TABLE trap (i INT);"
+        "ALTER TABLE estimates ADD COLUMN remark VARCHAR;\n"
+        "UPDATE estimates SET remark = 'old';\nCREATE TABLE trap (i INT);"
     )
     return folder
 
@@ -232,7 +233,7 @@ def test_nonsense_is_kept_out(scratch: duckdb.DuckDBPyConnection, table: str, ch
 
 @pytest.mark.slow
 def test_files_are_readable_by_an_older_duckdb(filled: Path) -> None:
-    """Needs INFOSEDD_OLD_DUCKDB_PYTHON: a Python that has DuckDB 1.2."""
+    """Needs OLD_DUCKDB_PYTHON: a Python that has DuckDB 1.2."""
     import os
     import subprocess
 

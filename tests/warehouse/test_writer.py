@@ -139,6 +139,7 @@ BAD = [
     ({"pointwise": np.array([1.0, np.nan]), "rows": None}, "1 pointwise values not finite"),
     ({"pointwise": np.array([1.0, 2.0]), "rows": np.array([3, 3])}, "two pointwise values for one row"),
     ({"pointwise": np.array([1.0, 2.0]), "rows": np.array([3])}, "2 pointwise values for 1 rows"),
+    ({"pointwise": np.array([1.0]), "rows": np.array([40])}, "names row 40, there are 40 sequence ids"),
 ]
 
 
