@@ -64,6 +64,10 @@ class Context:
     def several_corpora(self) -> bool:
         return len({quantity.corpus_id for quantity in self.rows.quantities}) > 1
 
+    def in_corpus(self, corpus_id: str) -> str:
+        """`` in NAME`` where the run has several corpora, else nothing."""
+        return f" in {self.rows.corpora[corpus_id]['name']}" if self.several_corpora else ""
+
     @property
     def corpus(self) -> Corpus | None:
         """The corpus of the headline, where it is at hand."""

@@ -11,6 +11,8 @@ from infosedd.corpus import Corpus
 PAIR_COLUMNS_LIMIT = 2000
 """No pairwise matrix where positions times symbols exceed this: it would take more than a second or two."""
 PAIR_ROWS_LIMIT = 20_000
+SYMBOLS_LIMIT = 25
+"""Alphabets larger than this are words, not letters."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Counted:
 
 def has_letters(block: Block) -> bool:
     """Whether each symbol is one character, and there are few enough to tell apart."""
-    return block.vocabulary.size <= 25 and all(len(symbol) == 1 for symbol in block.vocabulary.symbols)
+    return block.vocabulary.size <= SYMBOLS_LIMIT and all(len(symbol) == 1 for symbol in block.vocabulary.symbols)
 
 
 def weights_of(corpus: Corpus) -> np.ndarray:
@@ -71,7 +73,9 @@ def per_position_information(joint: np.ndarray) -> Counted:
 
 
 def can_pair(block: Block) -> bool:
-    return block.length >= 3 and block.length * block.vocabulary.size <= PAIR_COLUMNS_LIMIT
+    """Whether a matrix of all pairs says something and is quickly counted."""
+    few = block.vocabulary.size <= SYMBOLS_LIMIT
+    return few and block.length >= 3 and block.length * block.vocabulary.size <= PAIR_COLUMNS_LIMIT
 
 
 def pairwise_information(corpus: Corpus, block: Block) -> Counted:

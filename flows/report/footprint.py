@@ -70,7 +70,7 @@ def _footprint(context: Context, modes: dict[str, Profile]) -> Picture:
 
     data = {p.slug: window_table(context, p) for p in modes.values()}
     if counted is not None and letters is not None:
-        data[f"positions-{first.block}"] = pl.DataFrame(
+        data[f"positions-{first.block}-{first.width}"] = pl.DataFrame(
             {
                 "position": np.arange(len(counted.nats)),
                 "commonest": letters[0],
@@ -81,7 +81,7 @@ def _footprint(context: Context, modes: dict[str, Profile]) -> Picture:
         )
     return Picture(
         slug=f"profile-{first.block}-{first.width}",
-        title=f"Where in {first.block} the information about {first.y} sits",
+        title=f"Where in {first.block} the information about {first.y} sits{context.in_corpus(first.corpus_id)}",
         alt=_alt(context, modes),
         caption=tuple(_caption(context, modes, counted, letters is not None and _letters_fit(WIDE, length))),
         draw=draw,

@@ -1,5 +1,8 @@
 """All pictures of a page, in the order they are shown; each is there only if its data is."""
 
+from collections import Counter
+from dataclasses import replace
+
 from flows.report.amounts import all_estimates, estimators
 from flows.report.context import Context
 from flows.report.data_pictures import composition, draws, length_histogram, sequences
@@ -22,4 +25,16 @@ def pictures(context: Context) -> list[Picture]:
         composition(context),
         length_histogram(context),
     ]
-    return [picture for picture in wanted if picture is not None]
+    return _told_apart([picture for picture in wanted if picture is not None])
+
+
+def _told_apart(found: list[Picture]) -> list[Picture]:
+    """Pictures of the same kind get numbers, so that ids and file names differ."""
+    seen: Counter[str] = Counter()
+    apart = []
+    for picture in found:
+        seen[picture.slug] += 1
+        end = f"-{seen[picture.slug]}" if seen[picture.slug] > 1 else ""
+        data = {f"{name}{end}": rows for name, rows in picture.data.items()}
+        apart.append(replace(picture, slug=f"{picture.slug}{end}", data=data))
+    return apart

@@ -59,7 +59,7 @@ def render(picture: Picture) -> Rendered:
     with _house_settings():
         figure = picture.draw(picture.only_width or WIDE)
         drawn, png = _svg_of(figure), BytesIO()
-        figure.savefig(png, format="png", dpi=200, facecolor=COLOURS["paper"][0])
+        figure.savefig(png, format="png", dpi=160, facecolor=COLOURS["paper"][0])
         small = "" if picture.only_width else _svg_of(picture.draw(NARROW))
     return Rendered(
         wide=inline_svg(drawn, f"{picture.slug}-wide", picture.alt, picture.tips),

@@ -1,7 +1,7 @@
 """The tables of a page, as plain rows of text; every one names the SQL that reproduces it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -46,7 +46,9 @@ def tables(context: Context) -> list[Table]:
     """What this run has to show in rows; the checks come last."""
     profiles = [profile for profile in context.profiles if profile.mode == "keep"]
     wanted = [*(_windows(context, p) for p in profiles), _estimates(context), _extremes(context), _checks(context)]
-    return [table for table in wanted if table is not None]
+    found = [table for table in wanted if table is not None]
+    slugs = [table.slug for table in found]
+    return [replace(t, slug=f"{t.slug}-{i}") if slugs.index(t.slug) < i else t for i, t in enumerate(found)]
 
 
 def _windows(context: Context, profile: Profile) -> Table:
@@ -85,7 +87,7 @@ def _windows(context: Context, profile: Profile) -> Table:
         *([Column(f"of H({profile.y})", numeric=True)] if entropy else []),
     )
     note = f"The {len(rows)} highest of {len(windows)} windows of {profile.width}; neighbours overlap."
-    title = f"Top windows of {profile.block} for {profile.y}"
+    title = f"Top windows of {profile.block} for {profile.y}{context.in_corpus(profile.corpus_id)}"
     return Table(f"windows-{profile.block}-{profile.width}", title, note, columns, tuple(rows), _query(context, "keep"))
 
 
