@@ -71,6 +71,15 @@ class Letters:
         return np.where(inside, self.flat[index], self.flat.dtype.type(fill))
 
 
+def interleaved(first: Letters, second: Letters) -> Letters:
+    """The rows of both by turns: first's 0, second's 0, first's 1 ...; rows of a turn are equally long."""
+    lengths = np.repeat(first.lengths, 2)
+    starts = np.stack([first.starts, second.starts + len(first.flat)], axis=1).ravel()
+    new_starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    index = np.repeat(starts - new_starts, lengths) + np.arange(int(lengths.sum()))
+    return Letters(np.concatenate([first.flat, second.flat])[index], lengths)
+
+
 def letters_of(column: pa.Array) -> Letters:
     """The letters of an Arrow array of texts without nulls."""
     column = column.cast(pa.large_string())

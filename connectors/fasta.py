@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from connectors.encoding import Letters
+from connectors.encoding import Letters, interleaved
 from connectors.errors import FastaError
 from connectors.fasta_finish import fixed_length, kmers, letter_tokens
 from connectors.fasta_letters import REASONS, Reader, alphabet_of
@@ -52,6 +52,21 @@ class _Gathered:
     def drop(self, count: int, reason: str) -> None:
         if count:
             self.dropped[reason] = self.dropped.get(reason, 0) + count
+
+
+@dataclass(frozen=True)
+class _Records:
+    """A batch of one file, with the codes of its records' labels and groups."""
+
+    batch: Batch
+    first: int
+    """Number of records of the file before these."""
+    source: Source
+    labels: np.ndarray | None
+    groups: np.ndarray
+
+    def where(self, row: int) -> str:
+        return f"{self.first + row + 1} ({self.batch.ids[row]})"
 
 
 def read(sources: Sequence[str], options: Mapping[str, object], name: str) -> Corpus:
@@ -96,10 +111,10 @@ def _add(gathered: _Gathered, batch: Batch, first: int, source: Source, reader: 
     gathered.drop(int(empty.sum()), "an empty sequence")
     gathered.n_read += int(empty.sum())
     labels, groups, keep = _from_headers(gathered, batch, ~empty, first, source, asked)
+    records = _Records(batch, first, source, labels, groups)
     if asked.window is None:
         gathered.n_read += int((~empty).sum())
-        rows = np.flatnonzero(keep)
-        _add_rows(gathered, batch, _rows(batch.letters, keep), rows, None, labels, groups, first, source, reader, asked)
+        _add_rows(gathered, records, _rows(batch.letters, keep), np.flatnonzero(keep), None, reader, asked)
         return
     short = keep & (batch.letters.lengths < asked.window)
     gathered.drop(int(short.sum()), f"a record shorter than the window of {asked.window}")
@@ -107,9 +122,7 @@ def _add(gathered: _Gathered, batch: Batch, first: int, source: Source, reader: 
     for piece in windows(batch.letters, keep & ~short, asked.window, asked.window_step or asked.window):
         gathered.n_read += len(piece.rows)
         gathered.uncovered += piece.uncovered
-        _add_rows(
-            gathered, batch, piece.letters, piece.rows, piece.starts, labels, groups, first, source, reader, asked
-        )
+        _add_rows(gathered, records, piece.letters, piece.rows, piece.starts, reader, asked)
 
 
 def _from_headers(
@@ -155,45 +168,41 @@ def _rows(letters: Letters, keep: np.ndarray) -> Letters:
 
 def _add_rows(
     gathered: _Gathered,
-    batch: Batch,
+    records: _Records,
     letters: Letters,
     rows: np.ndarray,
     starts: np.ndarray | None,
-    labels: np.ndarray | None,
-    groups: np.ndarray,
-    first: int,
-    source: Source,
     reader: Reader,
     asked: FastaOptions,
 ) -> None:
-    """Take in rows (records or windows of them); ``rows`` are their records within the batch."""
+    """Take in rows (records, or windows that begin at ``starts``); ``rows`` are their records in the batch."""
     keep = np.ones(len(rows), bool)
     for reason, mask, position in reader.special_rows(letters):
         if reader.policy(reason) == "error":
             row = int(np.searchsorted(np.cumsum(letters.lengths), position, side="right"))
-            record = f"{first + int(rows[row]) + 1} ({batch.ids[rows[row]]})"
-            raise reader.refusal(reason, letters, position, record, source)
+            raise reader.refusal(reason, letters, position, records.where(int(rows[row])), records.source)
         gathered.drop(int((mask & keep).sum()), REASONS[reason])
         keep &= ~mask
     letters, rows = reader.read(_rows(letters, keep)), rows[keep]
-    starts = None if starts is None else starts[keep]
-    ids = batch.ids if starts is None and len(rows) == len(batch.ids) else [batch.ids[row] for row in rows]
-    if starts is not None:
-        stops = starts + (asked.window or 0)
-        ids = [f"{text}:{start}-{stop}" for text, start, stop in zip(ids, starts, stops, strict=True)]
-    copies = [letters]
+    ids = records.batch.ids
+    if starts is None:
+        ids = ids if len(rows) == len(ids) else [ids[row] for row in rows]
+    else:
+        starts = starts[keep]
+        ids = [f"{ids[row]}:{start}-{start + (asked.window or 0)}" for row, start in zip(rows, starts, strict=True)]
+    times = 1
     if asked.reverse_complement != "none":
         turned = reader.reverse_complement(letters)
-        copies = [turned] if asked.reverse_complement == "replace" else [letters, turned]
-    for copy in copies:
-        gathered.store.append(copy.flat)
-        gathered.lengths.append(copy.lengths)
-        gathered.ids.append(pa.array(ids, pa.string()))
-        gathered.groups.append(groups[rows])
-        if starts is not None:
-            gathered.numbers.append(starts // (asked.window_step or asked.window or 1))
-        if labels is not None:
-            gathered.label_codes.append(labels[rows])
+        times = 2 if asked.reverse_complement == "add" else 1
+        letters = interleaved(letters, turned) if times == 2 else turned
+    gathered.store.append(letters.flat)
+    gathered.lengths.append(letters.lengths)
+    gathered.ids.append(pa.array([text for text in ids for _ in range(times)] if times > 1 else ids, pa.string()))
+    gathered.groups.append(np.repeat(records.groups[rows], times))
+    if starts is not None:
+        gathered.numbers.append(np.repeat(starts // (asked.window_step or asked.window or 1), times))
+    if records.labels is not None:
+        gathered.label_codes.append(np.repeat(records.labels[rows], times))
 
 
 def _corpus(

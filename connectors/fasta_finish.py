@@ -7,7 +7,7 @@ import numpy as np
 
 from connectors.encoding import Letters
 from connectors.errors import FastaError
-from connectors.fasta_letters import Reader, translated
+from connectors.fasta_letters import HIDDEN, Reader, byte_counts, translated
 from connectors.fasta_options import FastaOptions
 from connectors.sources import Source
 from infosedd.blocks import Vocabulary
@@ -49,13 +49,17 @@ def fixed_length(
 
 
 def letter_tokens(letters: np.ndarray, reader: Reader, asked: FastaOptions) -> tuple[Vocabulary, np.ndarray]:
-    """The vocabulary that occurs beyond the alphabet, and codes in place of canonical bytes."""
-    symbols = [*dict.fromkeys(reader.symbols + reader.added_symbols())]
-    pad = ord(asked.pad)
-    pads = asked.lengths == "pad" and any((part == pad).any() for part in _parts(letters))
-    if pads and asked.pad in symbols:
+    """The alphabet with the symbols that occur beyond it, and codes in place of canonical bytes."""
+    symbols, pads = reader.symbols, False
+    if asked.lengths == "pad" or reader.may_add_symbols:
+        counts = sum(byte_counts(part.reshape(-1)) for part in _parts(letters))
+        present = {chr(byte) for byte in np.flatnonzero(counts) if byte != HIDDEN}
+        pads = asked.lengths == "pad" and asked.pad in present
+        symbols += "".join(sorted(present - {*reader.symbols, *(asked.pad if pads else "")}))
+    if pads and (asked.pad in reader.symbols or reader.keeps(asked.pad)):
         raise FastaError(f"the pad symbol {asked.pad!r} is a letter of the sequences", remedy="give another `pad`")
-    vocabulary = Vocabulary((*symbols, asked.pad) if pads else tuple(symbols), asked.pad if pads else None)
+    letters_in_order = tuple(dict.fromkeys(symbols))
+    vocabulary = Vocabulary((*letters_in_order, asked.pad) if pads else letters_in_order, asked.pad if pads else None)
     table = np.full(256, vocabulary.mask_id, np.uint8)
     for symbol, code in vocabulary.code_of.items():
         table[ord(symbol)] = code

@@ -51,7 +51,6 @@ class Reader:
     canonical: np.ndarray = field(init=False)
     reason: np.ndarray = field(init=False)
     seen: np.ndarray = field(init=False)
-    stored: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         self.symbols = alphabet_symbols(self.alphabet)
@@ -59,7 +58,6 @@ class Reader:
         self.canonical = np.full(256, HIDDEN, np.uint8)
         self.reason = np.full(256, _OTHER, np.uint8)
         self.seen = np.zeros(256, np.int64)
-        self.stored = np.zeros(256, bool)
         for byte in range(33, 127):
             self.canonical[byte], self.reason[byte] = self._meaning(chr(byte))
         policies = [getattr(self.options, name) if name else "" for name in _OPTION]
@@ -114,7 +112,6 @@ class Reader:
         counts = byte_counts(letters.flat)
         self.seen += counts
         present = np.flatnonzero(counts)
-        self.stored[self.canonical[present]] = True
         if (self.canonical[present] == present).all():
             return letters
         return Letters(translated(letters.flat, self.canonical), letters.lengths)
@@ -126,7 +123,6 @@ class Reader:
             table[ord(letter)] = ord(letter.translate(_COMPLEMENT))
         if self.alphabet == "rna":
             table[[ord("A"), ord("a")]] = ord("U"), ord("u")
-        self.stored[table[np.flatnonzero(self.stored)]] = True
         ends = letters.starts + letters.lengths
         backwards = np.repeat(ends + letters.starts - 1, letters.lengths) - np.arange(len(letters.flat))
         return Letters(translated(letters.flat[backwards], table), letters.lengths)
@@ -151,9 +147,16 @@ class Reader:
         """Letters that were special and are kept, converted or upper-cased, by reason."""
         return self._by_reason((self.canonical != HIDDEN) & (self.reason != _KNOWN))
 
-    def added_symbols(self) -> str:
-        """Symbols beyond the alphabet that occurred, sorted."""
-        return "".join(sorted({chr(byte) for byte in np.flatnonzero(self.stored[:HIDDEN])} - set(self.symbols)))
+    @property
+    def may_add_symbols(self) -> bool:
+        """Whether some letter beyond the alphabet was kept."""
+        return any(
+            chr(byte) not in self.symbols for byte in self.canonical[np.flatnonzero(self.seen)] if byte != HIDDEN
+        )
+
+    def keeps(self, symbol: str) -> bool:
+        """Whether a letter was read that is kept as this symbol."""
+        return bool((self.canonical[np.flatnonzero(self.seen)] == ord(symbol)).any())
 
     def _by_reason(self, which: np.ndarray) -> dict[str, int]:
         totals = np.bincount(self.reason[which], weights=self.seen[which], minlength=len(REASONS))

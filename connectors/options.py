@@ -63,7 +63,8 @@ def describe_options(model: type[BaseModel], prefix: str = "") -> Iterator[Optio
 def _explained(
     failure: ValidationError, model: type[BaseModel], error: type[ConnectorError], connector: str
 ) -> ConnectorError:
-    first = failure.errors(include_url=False)[0]
+    found = failure.errors(include_url=False)
+    first = next((entry for entry in found if entry["type"] == "extra_forbidden"), found[0])
     path = [part for part in first["loc"] if not _is_noise(part)]
     where = f"option {'.'.join(map(str, path))!r} of the {connector} connector" if path else f"{connector} connector"
     if first["type"] == "extra_forbidden":

@@ -10,7 +10,7 @@ from connectors.encoding import Letters, Tally
 from connectors.frame_options import TextBlock
 from connectors.sources import Source
 from connectors.tokens import PAD, UNKNOWN, extended, prepared, token_counts, tokenizer_for, vocabulary_for
-from infosedd.blocks import Block
+from infosedd.blocks import Block, Vocabulary
 
 _PAD_CODE = -2
 
@@ -41,9 +41,14 @@ def tokenised(
             columns.append(_Column(name, blocks[name], tokenizer.split(prepared(texts, first)), missing))
         counts = token_counts(column.tokens.flat for column in columns)
         symbols, table = vocabulary_for(tokenizer, first, counts)
-        for column in columns:
-            coded = Letters(table[column.tokens.flat], column.tokens.lengths)
-            yield _block(column, coded, symbols, tally, source, notes)
+        grids = [
+            _grid(column, Letters(table[column.tokens.flat], column.tokens.lengths), tally, source, notes)
+            for column in columns
+        ]
+        unknown = any(c.options.unknown == "keep" and (g == -1).any() for c, g in zip(columns, grids, strict=True))
+        vocabulary = extended(symbols, unknown, any((grid[tally.keep] == _PAD_CODE).any() for grid in grids))
+        for column, grid in zip(columns, grids, strict=True):
+            yield Block(column.name, vocabulary, grid.shape[1]), _coded(column, grid, vocabulary, tally)
 
 
 def _texts(column: pl.Series, options: TextBlock, tally: Tally, source: Source) -> tuple[list[str], np.ndarray]:
@@ -61,32 +66,32 @@ def _texts(column: pl.Series, options: TextBlock, tally: Tally, source: Source) 
     return column.cast(pl.String).fill_null("").to_list(), missing
 
 
-def _block(
-    column: _Column, coded: Letters, symbols: list[str], tally: Tally, source: Source, notes: list[str]
-) -> tuple[Block, np.ndarray]:
+def _grid(column: _Column, coded: Letters, tally: Tally, source: Source, notes: list[str]) -> np.ndarray:
+    """(n, L) codes, -1 for tokens outside the vocabulary and ``_PAD_CODE`` past the end, policies applied."""
     options = column.options
-    empty = (coded.lengths == 0) & ~column.missing
-    tally.drop(empty, f"an empty text in {options.column}")
+    tally.drop((coded.lengths == 0) & ~column.missing, f"an empty text in {options.column}")
     live = tally.keep & ~column.missing
     if not live.any():
         raise source.fail(f"column {options.column!r} has no texts", remedy="choose a column with texts")
-    length = _length(coded.lengths, live, options, tally, source, notes)
-    grid = coded.fitted(length, _PAD_CODE)
+    grid = coded.fitted(_length(coded.lengths, live, options, tally, source, notes), _PAD_CODE)
     unknown = (grid == -1) & tally.keep[:, None]
     if unknown.any():
         _apply_unknown(unknown, options, tally, source, notes)
-    vocabulary = extended(
-        symbols,
-        bool(unknown.any()) and options.unknown == "keep",
-        bool((grid[tally.keep] == _PAD_CODE).any()),
+    return grid
+
+
+def _coded(column: _Column, grid: np.ndarray, vocabulary: Vocabulary, tally: Tally) -> np.ndarray:
+    """Final codes: unknown tokens kept as a symbol or hidden, the pad's code, and hidden empty cells."""
+    keeps = column.options.unknown == "keep"
+    codes = np.where(
+        grid == -1, vocabulary.code_of.get(UNKNOWN, vocabulary.mask_id) if keeps else vocabulary.mask_id, grid
     )
-    code_of_unknown = vocabulary.code_of[UNKNOWN] if options.unknown == "keep" and unknown.any() else vocabulary.mask_id
-    codes = np.where(grid == -1, code_of_unknown, grid)
     codes = np.where(grid == _PAD_CODE, vocabulary.code_of.get(PAD, vocabulary.mask_id), codes)
-    if options.missing == "hide" and column.missing.any():
+    if column.options.missing == "hide" and column.missing.any():
         codes[column.missing] = vocabulary.mask_id
-        tally.hide(int(column.missing[tally.keep].sum()) * length, f"an empty cell in {options.column}")
-    return Block(column.name, vocabulary, length), codes.astype(vocabulary.dtype)
+        n_hidden = int(column.missing[tally.keep].sum()) * grid.shape[1]
+        tally.hide(n_hidden, f"an empty cell in {column.options.column}")
+    return codes.astype(vocabulary.dtype)
 
 
 def _length(

@@ -209,7 +209,10 @@ def test_reverse_complement(tmp_path):
     assert texts(ingest(path, reverse_complement="replace", **options)) == ["CGTT", "-AYN"]
     both = ingest(path, reverse_complement="add", **options)
     assert both.n == 4
-    assert both.groups.tolist() == [0, 1, 0, 1]
+    assert texts(both) == ["AACG", "CGTT", "NRT-", "-AYN"]
+    assert both.groups.tolist() == [0, 0, 1, 1]
+    ragged = ingest(path, reverse_complement="add", window=3, window_step=1, **options)
+    assert texts(ragged)[:4] == ["AAC", "GTT", "ACG", "CGT"]
     rna = ingest(written(tmp_path, ">a\nAACU\n", "r.fa"), alphabet="rna", reverse_complement="replace")
     assert texts(rna) == ["AGUU"]
 
