@@ -39,6 +39,22 @@ class Home:
     def locks(self) -> Path:
         return self.path / "locks"
 
+    @property
+    def runs(self) -> Path:
+        """The study of each run, as it ran: RUN_ID.json."""
+        return self.path / "runs"
+
+    def keep_study(self, run_id: str, text: str) -> None:
+        """Keep the study of a run, as JSON."""
+        try:
+            (self.runs / f"{run_id}.json").write_text(text)
+        except OSError as error:
+            raise SurroundingsError(
+                f"could not keep the study of the run ({error.strerror})",
+                where=str(self.runs),
+                remedy="free space or check rights",
+            ) from error
+
     def corpus(self, corpus_id: str) -> Path:
         return self.corpora / corpus_id
 
@@ -54,7 +70,7 @@ class Home:
         if home.path.exists() and not home.path.is_dir():
             raise InputError("the home is not a folder", where=str(home.path), remedy="name a folder with --home")
         try:
-            for folder in (home.path, home.locks):
+            for folder in (home.path, home.locks, home.runs):
                 folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise SurroundingsError(

@@ -37,3 +37,9 @@ def latest_run(home: Home, study: str | None) -> str:
             f"there is no completed run{of}", where=str(home.path), remedy="run `infosedd run STUDY` first"
         )
     return rows["run_id"][0]
+
+
+def study_of_run(home: Home, run_id: str) -> Study | None:
+    """The study as a run had it; None for a run of another home."""
+    path = home.runs / f"{run_id}.json"
+    return Study.model_validate_json(path.read_text()) if path.exists() else None

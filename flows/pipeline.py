@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from flows import steps
 from flows.home import Home
 from flows.liveness import alive, mark_left_runs
-from flows.progress import stage
 from flows.steps import Answer, Trained
 from flows.study import Study
 from infosedd.corpus import Corpus
@@ -46,7 +45,7 @@ class Outcome:
     corpus: Corpus = field(repr=False)
     model: Trained
     answers: tuple[Answer, ...]
-    report: Path
+    report: Path | None
     seconds: float
 
 
@@ -58,47 +57,58 @@ def carry_out(
     corpus_id: str | None = None,
     flow_run_id: str = "",
     command: str = "",
+    alone: bool = True,
 ) -> Outcome:
-    """Run a study; ``corpus_id`` names its data where it was read already, ``command`` resumes it."""
+    """Run a study; ``corpus_id`` names its data where it was read already, ``command`` resumes it.
+
+    A run that is one of many is not ``alone``: then whoever runs them publishes, and no report is written.
+    """
     start = time.monotonic()
     run_id = new_run_id()
-    with recorded(run_id, study, home, flow_run_id, command) as warehouse:
+    with recorded(run_id, study, home, flow_run_id, command, alone) as warehouse:
         corpus_id = corpus_id or does.ingest(study, home)
         corpus = Corpus.load(home.corpus(corpus_id))
         warehouse.record_corpus(corpus)
         trained = does.train(study, home, corpus_id)
         answers = [does.answer(study, spec, home, run_id, corpus_id, trained.model_id) for spec in study.measures]
         warehouse.finish_run(run_id, "completed")
-        stage("writing the report")
-        warehouse.publish()
-        page = does.report(home, run_id)
+        page = None
+        if alone:
+            warehouse.publish()
+            page = does.report(study, home, run_id)
     return Outcome(run_id, study, corpus, trained, tuple(answers), page, time.monotonic() - start)
 
 
 @contextmanager
-def recorded(run_id: str, study: Study, home: Home, flow_run_id: str, command: str) -> Iterator["Warehouse"]:
+def recorded(
+    run_id: str, study: Study, home: Home, flow_run_id: str, command: str, alone: bool
+) -> Iterator["Warehouse"]:
     """A run in the warehouse; whatever ends it early is written there, with the command that resumes it."""
     from warehouse import Warehouse
 
     warehouse = Warehouse(home.path)
     command = command or f"infosedd run {study.name} --home {home.path}"
-    mark_left_runs(home)
+    if alone:
+        mark_left_runs(home)
     with alive(home, run_id, command):
         warehouse.start_run(run_id, study.name, flow_run_id or None, versions())
         try:
-            warehouse.publish()  # what an earlier run wrote before it was killed is found and reused
+            home.keep_study(run_id, study.model_dump_json(indent=1))
+            if alone:
+                warehouse.publish()  # what an earlier run wrote before it was killed is found and reused
             yield warehouse
         except BaseException as failure:
-            _mark(warehouse, run_id, failure, command)
+            _mark(warehouse, run_id, failure, command, alone)
             raise
 
 
-def _mark(warehouse: "Warehouse", run_id: str, failure: BaseException, command: str) -> None:
+def _mark(warehouse: "Warehouse", run_id: str, failure: BaseException, command: str, publish: bool) -> None:
     status = "failed" if isinstance(failure, Exception) else "interrupted"
     text = str(failure) if isinstance(failure, InfoseddError) else f"{type(failure).__name__}: {failure}".rstrip(": ")
     try:
         warehouse.finish_run(run_id, status, f"{text}; resume with `{command}`")
-        warehouse.publish()
+        if publish:
+            warehouse.publish()
     except SurroundingsError as second:
         failure.add_note(f"the run could not be marked as {status}: {second}")
 

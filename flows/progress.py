@@ -28,6 +28,11 @@ def stage(text: str) -> None:
     report(Progress(stage=text, done=0.0, seconds_left=None, message=""))
 
 
+def listener() -> Listener:
+    """Whoever listens now."""
+    return _LISTENER.get()
+
+
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
     token = _LISTENER.set(listener)

@@ -13,6 +13,7 @@ from flows.home import Home
 from flows.progress import duration
 from flows.steps import Answer
 from flows.study import Site
+from infosedd.corpus import Corpus
 from infosedd.results import Estimate
 
 if TYPE_CHECKING:
@@ -30,9 +31,9 @@ def console() -> Console:
     return shown if shown.is_terminal else Console(highlight=False, width=WIDTH_OF_PIPE)
 
 
-def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> None:
+def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows of texts; columns whose every cell is a number stand to the right."""
-    table = Table(title=title, title_justify="left", header_style="bold")
+    table = Table(header_style="bold")
     for i, name in enumerate(columns):
         numeric = bool(rows) and all(_is_number(row[i]) for row in rows)
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
@@ -54,14 +55,16 @@ def show_outcome(outcome: "Outcome", home: Home, study: str) -> None:
     if whole:
         columns = ["measure", "nats", "std error", "95 % interval", "bits", "n", "dynkin", "plug-in", "ceiling ln n"]
         rows = [_estimate_row(answer) for answer in whole]
-        show_table([*columns, "per position", "seconds"], rows, title=outcome.study.title or outcome.study.name)
+        print(outcome.study.title or outcome.study.name)
+        show_table([*columns, "per position", "seconds"], rows)
     for answer in outcome.answers:
         if answer.spec.mode != "whole":
-            _show_profile(answer, outcome.study.sites)
+            _show_profile(answer, outcome.corpus, outcome.study.sites)
     for warning in _warnings(outcome.answers):
         print(f"warning: {warning}")
     _show_model(outcome)
-    print(f"report: {outcome.report}")
+    if outcome.report is not None:
+        print(f"report: {outcome.report}")
     _show_next(outcome, home, study)
 
 
@@ -80,7 +83,7 @@ def as_json_text(outcome: "Outcome") -> str:
         "corpus": {"corpus_id": corpus.corpus_id, "name": corpus.name, "n_rows": corpus.n, "n_draws": corpus.n_draws},
         "model": asdict(outcome.model),
         "estimates": answers,
-        "report": str(outcome.report),
+        "report": str(outcome.report) if outcome.report else None,
         "seconds": round(outcome.seconds, 3),
     }
     return json.dumps(content, indent=1)
@@ -140,43 +143,31 @@ def _nats(estimate: Estimate | None) -> str:
     return "-" if estimate is None else f"{estimate.nats:.4f}"
 
 
-def _show_profile(answer: Answer, sites: Sequence[Site]) -> None:
+def _show_profile(answer: Answer, corpus: Corpus, sites: Sequence[Site]) -> None:
     spec = answer.spec
     verb = "carries alone" if spec.mode == "keep" else "leaves when all else is removed"
-    title = f"{spec.label}: what each of {len(answer.estimates)} windows of {spec.window} {verb}, the highest first"
+    print(f"{spec.label}: what each of {len(answer.estimates)} windows of {spec.window} {verb}, the highest first")
     rows = [
-        [e.x, f"{e.nats:.4f}", f"{e.std_error:.4f}", f"{e.bits:.4f}", _nats(e.other("dynkin")), _sites_at(e.x, sites)]
+        [e.x, f"{e.nats:.4f}", f"{e.std_error:.4f}", f"{e.bits:.4f}", _nats(e.other("dynkin")), _at(e, corpus, sites)]
         for e in _highest(answer)
     ]
-    show_table(["window", "nats", "std error", "bits", "dynkin", "known site"], rows, title=title)
+    show_table(["window", "nats", "std error", "bits", "dynkin", "known site"], rows)
 
 
 def _highest(answer: Answer) -> list[Estimate]:
     """The windows with most information, none of which overlaps a higher one."""
-    chosen: list[Estimate] = []
-    for estimate in sorted(answer.estimates, key=lambda e: -e.nats):
-        if all(_distance(estimate, other) >= answer.spec.window for other in chosen):
-            chosen.append(estimate)
+    chosen: list[int] = []
+    for i in sorted(range(len(answer.estimates)), key=lambda i: -answer.estimates[i].nats):
+        if all(abs(i - j) * answer.spec.step >= answer.spec.window for j in chosen):
+            chosen.append(i)
         if len(chosen) == N_TOP_WINDOWS:
             break
-    return chosen
+    return [answer.estimates[i] for i in chosen]
 
 
-def _distance(a: Estimate, b: Estimate) -> int:
-    (name_a, start_a, _), (name_b, start_b, _) = _range(a.x), _range(b.x)
-    return abs(start_a - start_b) if name_a == name_b else 1 << 30
-
-
-def _range(expression: str) -> tuple[str, int, int]:
-    name, _, rest = expression.partition("[")
-    start, _, stop = rest.rstrip("]").partition(":")
-    first = int(start or 0)
-    return name, first, int(stop) if stop else first + 1
-
-
-def _sites_at(expression: str, sites: Sequence[Site]) -> str:
-    name, start, stop = _range(expression)
-    return ", ".join(site.name for site in sites if site.block == name and site.start < stop and start < site.stop)
+def _at(estimate: Estimate, corpus: Corpus, sites: Sequence[Site]) -> str:
+    window = corpus.select(estimate.x)
+    return ", ".join(s.name for s in sites if set(window.positions(s.block)) & set(range(s.start, s.stop)))
 
 
 def _warnings(answers: Sequence[Answer]) -> list[str]:

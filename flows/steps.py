@@ -7,16 +7,24 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
 
 from flows.home import Home
 from flows.progress import report as tell
 from flows.progress import stage
+from flows.queries import training_queries
 from flows.settings import settings
 from flows.stored import stored_answer
 from flows.study import MeasureSpec, Study
+from flows.validation import explained
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
 from infosedd.results import Estimate
+
+if TYPE_CHECKING:
+    from infosedd.config import ModelConfig
 
 
 @dataclass(frozen=True)
@@ -46,12 +54,13 @@ def ingest(study: Study, home: Home) -> str:
     source = study.source
     corpus = connectors.ingest(source.connector, source.path, source.options, name=study.corpus_name)
     check(study, corpus)
+    check_model(study, corpus)
     corpus.save(home.corpora)
     return corpus.corpus_id
 
 
 def check(study: Study, corpus: Corpus) -> None:
-    """An InputError where the study's questions, sites or model don't fit the corpus."""
+    """An InputError where the study's questions or sites don't fit the corpus."""
     for number, spec in enumerate(study.measures):
         try:
             _check_measure(spec, corpus)
@@ -69,6 +78,37 @@ def check(study: Study, corpus: Corpus) -> None:
             )
 
 
+def check_model(study: Study, corpus: Corpus) -> None:
+    """An InputError where the model's configuration is wrong, or the rows are too few to hold any out."""
+    stage("checking the study")
+    from infosedd.folds import plan_folds
+    from infosedd.layout import Layout
+    from infosedd.queries import QueryMix
+
+    config = model_config(study, corpus)
+    QueryMix(config.queries, Layout(corpus.blocks))
+    plan_folds(corpus, config.folds, study.seed)
+
+
+def model_config(study: Study, corpus: Corpus) -> "ModelConfig":
+    """The configuration of the study's model: as the study says, trained for the questions that it asks."""
+    from infosedd.config import ModelConfig
+
+    try:
+        return ModelConfig.model_validate({**study.model, "queries": training_queries(study, corpus)})
+    except ValidationError as failure:
+        raise explained(failure, ModelConfig, f"[model] of study {study.name}") from failure
+
+
+def use_threads() -> None:
+    """Give linear algebra as many threads as the settings say."""
+    import torch
+
+    threads = settings().threads
+    if threads is not None:
+        torch.set_num_threads(threads)
+
+
 def _check_measure(spec: MeasureSpec, corpus: Corpus) -> None:
     parts = [corpus.select(text) for text in (spec.x, spec.y, spec.z) if text]
     for i, first in enumerate(parts):
@@ -83,15 +123,14 @@ def _check_measure(spec: MeasureSpec, corpus: Corpus) -> None:
 
 def train(study: Study, home: Home, corpus_id: str) -> Trained:
     """Train the study's model, or find it in the registry; the model is recorded in the warehouse."""
-    from infosedd.model import ModelConfig
     from infosedd.registry import ModelRegistry
     from warehouse import Warehouse
 
     start = time.monotonic()
     stage("looking for a trained model")
+    use_threads()
     corpus = Corpus.load(home.corpus(corpus_id))
-    registry = ModelRegistry(home.models)
-    config = ModelConfig.model_validate(study.model)
+    registry, config = ModelRegistry(home.models), model_config(study, corpus)
     model, reused = registry.get_or_fit(corpus, config, seed=study.seed, device=settings().device, progress=tell)
     Warehouse(home.path).record_model(model.card, registry.path(model.card.model_id))
     return Trained(model.card.model_id, reused, time.monotonic() - start)
@@ -115,19 +154,21 @@ def compute(spec: MeasureSpec, home: Home, corpus: Corpus, model_id: str) -> Seq
     """Estimate one measure from a trained model: one estimate, or one for each window."""
     from infosedd.registry import ModelRegistry
 
+    stage(f"estimating {spec.label}" + ("" if spec.mode == "whole" else f" in windows of {spec.window}"))
+    use_threads()
     model = ModelRegistry(home.models).open(model_id, corpus)
-    if spec.mode != "whole":
-        return model.profile(spec.x, spec.y, window=spec.window, step=spec.step, mode=spec.mode).estimates
     condition = spec.z or None
+    if spec.mode != "whole":
+        windows = {"window": spec.window, "step": spec.step, "mode": spec.mode}
+        return model.profile(spec.x, spec.y, condition, **windows, progress=tell).estimates
     if spec.y:
-        return [model.mutual_information(spec.x, spec.y, condition=condition)]
-    if spec.measure == "entropy":
-        return [model.entropy(spec.x, condition=condition)]
-    return [getattr(model, spec.measure)(spec.x)]
+        return [model.mutual_information(spec.x, spec.y, condition)]
+    return [getattr(model, spec.measure)(spec.x, condition)]
 
 
-def report(home: Home, run_id: str) -> Path:
+def report(study: Study, home: Home, run_id: str) -> Path:
     """Write the report page of a run; returns its path."""
     from flows.report import write_report
 
-    return write_report(home.path, run_id)
+    stage("writing the report")
+    return write_report(home.path, run_id, study=study)

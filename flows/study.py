@@ -34,7 +34,6 @@ MeasureName = Literal[
     "o_information",
 ]
 NEEDS_Y = ("mutual_information", "conditional_mutual_information")
-TAKES_Z = ("mutual_information", "conditional_mutual_information", "entropy")
 _LABELLED = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
 
 
@@ -85,10 +84,8 @@ class MeasureSpec(Part):
             raise InputError(f"{self.measure} takes no block y", remedy="join blocks in x with '+'")
         if self.measure == "conditional_mutual_information" and not self.z:
             raise InputError(f"{self.measure} needs a block z")
-        if self.z and self.measure not in TAKES_Z:
-            raise InputError(f"{self.measure} takes no block z")
-        if self.mode != "whole" and (self.measure != "mutual_information" or self.z):
-            raise InputError(f"windows ({self.mode}) are for mutual_information without z")
+        if self.mode != "whole" and self.measure not in NEEDS_Y:
+            raise InputError(f"windows ({self.mode}) are for mutual_information")
         return self
 
     @property

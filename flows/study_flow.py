@@ -10,7 +10,8 @@ from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.runtime import flow_run
 
-from flows import steps
+from flows import artifacts, steps
+from flows.artifacts import told
 from flows.home import Home
 from flows.pipeline import Outcome, Steps, carry_out
 from flows.settings import settings
@@ -19,10 +20,10 @@ from flows.study import Study
 _OPTIONS = {"cache_policy": NO_CACHE, "persist_result": False}
 
 TASKS = Steps(
-    ingest=task(steps.ingest, name="ingest", task_run_name="ingest {study.name}", **_OPTIONS),
-    train=task(steps.train, name="train", task_run_name="train on {corpus_id}", **_OPTIONS),
-    answer=task(steps.answer, name="estimate", task_run_name="estimate {spec.label} {spec.mode}", **_OPTIONS),
-    report=task(steps.report, name="report", **_OPTIONS),
+    ingest=task(told(steps.ingest), name="ingest", **_OPTIONS),
+    train=task(told(steps.train), name="train", **_OPTIONS),
+    answer=task(told(steps.answer), name="estimate", task_run_name="estimate {spec.label} {spec.mode}", **_OPTIONS),
+    report=task(told(steps.report), name="report", **_OPTIONS),
 )
 
 
@@ -47,4 +48,6 @@ def study_flow(
         command: What resumes the run, shown where it fails
     """
     place = Home.create(home or settings().home)
-    return carry_out(study, place, TASKS, corpus_id=corpus_id, flow_run_id=str(flow_run.id), command=command)
+    outcome = carry_out(study, place, TASKS, corpus_id=corpus_id, flow_run_id=str(flow_run.id), command=command)
+    artifacts.show(outcome)
+    return outcome

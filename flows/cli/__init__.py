@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 a bug, 2 the input was wrong, 3 the surroundings failed, 1
 
 import errno
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -18,7 +19,8 @@ SYSTEM_REFUSED = (
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and leave with its exit code; SIGTERM stops it as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, _interrupt)
     sys.exit(invoke(sys.argv[1:] if arguments is None else arguments))
 
 
@@ -48,6 +50,10 @@ def invoke(arguments: Sequence[str]) -> int:
     if code == INTERRUPTED:
         return _fail("interrupted; run the same command again to go on", INTERRUPTED)
     return code or 0
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _fail(text: str, code: int) -> int:

@@ -86,9 +86,10 @@ def report(
 ) -> None:
     """Write the report page of the latest run of a study again, and print its path."""
     from flows.cli.run import home_of
-    from flows.launch import latest_run
+    from flows.launch import latest_run, study_of_run
 
     place = home_of(home)
+    run_id = latest_run(place, study)
     from flows.report import write_report
 
-    print(write_report(place.path, latest_run(place, study)))
+    print(write_report(place.path, run_id, study=study_of_run(place, run_id)))
