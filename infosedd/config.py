@@ -1,0 +1,53 @@
+"""The configuration of a score model: process, network, training, and how it is judged."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from infosedd.blocks import near_names
+from infosedd.errors import InputError
+from infosedd.networks import AnyComponent
+from infosedd.processes import ProcessName
+from infosedd.queries import TrainingQuery
+from infosedd.schedules import ScheduleName
+from infosedd.training import TrainingConfig
+
+
+class ModelConfig(BaseModel):
+    """All that decides what a model becomes, with the corpus and the seed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    process: ProcessName = Field("absorbing", description="how tokens are noised")
+    schedule: ScheduleName = Field("log_linear", description="how fast they are noised, for the time integral")
+    network: Literal["auto"] | tuple[AnyComponent, ...] = Field(
+        "auto", description="components of the score network; auto picks by length, vocabulary and sample size"
+    )
+    members: int = Field(1, ge=1, description="networks a fold, trained from different seeds and averaged")
+    queries: tuple[TrainingQuery, ...] = Field(
+        (), description="what will be asked; none: any token from any subset of the others"
+    )
+    training: TrainingConfig = Field(default_factory=TrainingConfig)
+    folds: int = Field(5, ge=2, description="folds of the cross-fit, where the corpus fixes no split")
+    draws: int | None = Field(None, ge=1, description="noise draws a row in estimates; none: by sample size")
+    integral: Literal["subset", "time"] = Field("subset", description="form of the integral (uniform: always time)")
+    variant: Literal["conditional", "joint"] = Field("conditional", description="what mutual information noises")
+
+    @classmethod
+    def parse(cls, options: dict, where: str = "in the model configuration") -> "ModelConfig":
+        """Validate plain values; InputError names the first option that is wrong."""
+        try:
+            return cls.model_validate(options)
+        except ValidationError as error:
+            raise input_error(error, cls, where) from error
+
+
+def input_error(error: ValidationError, model: type[BaseModel], where: str) -> InputError:
+    """The first problem pydantic found, as one line that names the option."""
+    first = error.errors()[0]
+    path = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        known = [*model.model_fields] if len(first["loc"]) == 1 else []
+        remedy = near_names(path, known) if known else "leave it out"
+        return InputError(f"there is no option {path!r}", where=where, remedy=remedy)
+    return InputError(f"option {path!r} is wrong: {first['msg']}", where=where, remedy=f"it was {first['input']!r:.60}")

@@ -1,0 +1,78 @@
+"""Checks of an estimate: each a named number, with a warning in plain words when it crosses its line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from infosedd.estimation import Sample, mean_and_error
+from infosedd.training import History
+
+
+@dataclass(frozen=True)
+class Check:
+    """``value`` under ``name`` in the estimate's diagnostics; ``warning`` is empty when all is well."""
+
+    name: str
+    value: float
+    warning: str = ""
+
+
+def dynkin_gap(loss: np.ndarray, dynkin: np.ndarray, sample: Sample) -> list[Check]:
+    """loss_difference - dynkin with its paired standard error; warns above 4 errors and 5 %."""
+    gap, error = mean_and_error(loss - dynkin, sample)
+    size = max(abs(mean_and_error(loss, sample)[0]), abs(mean_and_error(dynkin, sample)[0]))
+    wide = abs(gap) > 4 * error and abs(gap) > 0.05 * size
+    warning = f"the two estimators differ by {abs(gap):.3g} nats: the model is not yet good enough" if wide else ""
+    return [Check("dynkin_gap_nats", gap, warning), Check("dynkin_gap_std_error_nats", error)]
+
+
+def overfitting(held_out: float, held_out_error: float, on_training: float) -> list[Check]:
+    """The measure on training rows less that on held-out rows; warns where far beyond the error."""
+    gap = on_training - held_out
+    wide = gap > 4 * held_out_error and gap > 0.3 * abs(held_out)
+    text = f"{on_training:.3g} nats on training rows against {held_out:.3g} held out: the network overfits"
+    return [Check("train_held_out_gap_nats", gap, text if wide else "")]
+
+
+def undertrained(histories: Sequence[History]) -> list[Check]:
+    """Share of all that was learned which the last tenth of training still gained; warns above 2 %."""
+    shares = []
+    for history in histories:
+        losses = np.minimum.accumulate(history.held_out)
+        learned = losses[0] - losses[-1]
+        before = losses[max(0, int(0.9 * (len(losses) - 1)) - 1)]
+        shares.append((before - losses[-1]) / learned if learned > 0 else 0.0)
+    share = float(np.max(shares))
+    text = "the held-out loss was still falling when training stopped: give it more steps"
+    return [Check("still_falling_share", share, text if share > 0.02 else "")]
+
+
+def above_ceiling(nats: float, error: float, ceiling: float, name: str) -> list[Check]:
+    """Mutual information can't exceed an entropy; warns where it does by more than 4 errors."""
+    over = nats - 4 * error > ceiling
+    text = f"the estimate is above {name} = {ceiling:.3g} nats, which it can't exceed" if over else ""
+    return [Check(f"{name}_nats", ceiling, text)]
+
+
+def sample_size(n_effective: float, n_rows: int) -> list[Check]:
+    """The effective sample size; warns below 200, where held-out losses say little."""
+    text = f"only {n_effective:.0f} effective samples: not enough data for a firm number" if n_effective < 200 else ""
+    return [Check("n_effective", n_effective, text), Check("n_rows", float(n_rows))]
+
+
+def duplicates(n_duplicates: int, n_rows: int) -> list[Check]:
+    """Test rows that are among the training rows too; they make overfitting look like information."""
+    share = n_duplicates / n_rows
+    text = (
+        f"{share:.0%} of the evaluated rows are among the training rows too; group identical sequences"
+        if share > 0.2
+        else ""
+    )
+    return [Check("duplicate_share", share, text)]
+
+
+def hidden_targets(share: float) -> list[Check]:
+    """Share of target tokens that the data itself hides, and so were not scored."""
+    text = f"{share:.0%} of the target tokens are unknown and were not scored" if share > 0 else ""
+    return [Check("hidden_target_share", share, text)] if share > 0 else []

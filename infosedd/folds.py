@@ -1,0 +1,73 @@
+"""Which rows train a network, which stop its training, and which it is judged on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from infosedd.corpus import Corpus
+from infosedd.errors import InputError
+
+MIN_ROWS = 50
+MIN_HELD_OUT = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Row indices, disjoint; a group's rows are all in one part."""
+
+    training: np.ndarray
+    validation: np.ndarray
+    test: np.ndarray
+
+
+def plan_folds(corpus: Corpus, n_folds: int, seed: int, validation_share: float = 0.1) -> tuple[Fold, ...]:
+    """The corpus's own split as one fold, or ``n_folds`` whose test parts cover every row once.
+
+    Raises InputError where the rows (or groups) are too few to hold any out.
+    """
+    if corpus.splits is not None:
+        return (_own_split(corpus),)
+    if corpus.n < MIN_ROWS:
+        raise InputError(
+            f"{corpus.n} rows are too few to train on and hold out",
+            where=f"in corpus {corpus.name!r}",
+            remedy=f"give at least {MIN_ROWS}",
+        )
+    unit = np.arange(corpus.n) if corpus.groups is None else np.unique(corpus.groups, return_inverse=True)[1]
+    n_units = int(unit.max()) + 1
+    if n_units < n_folds + 1:
+        raise InputError(
+            f"{n_units} groups can't be split into {n_folds} folds",
+            where=f"in corpus {corpus.name!r}",
+            remedy="ask for fewer folds, or leave the group column out",
+        )
+    rng = np.random.default_rng(seed)
+    fold_of_unit = rng.permutation(n_units) % n_folds
+    folds = []
+    for fold in range(n_folds):
+        in_test = fold_of_unit == fold
+        others = rng.permutation(np.flatnonzero(~in_test))
+        in_validation = np.zeros(n_units, bool)
+        in_validation[others[: max(1, round(validation_share * len(others)))]] = True
+        kept = ~in_test & ~in_validation
+        folds.append(Fold(*(np.flatnonzero(part[unit]) for part in (kept, in_validation, in_test))))
+    return tuple(folds)
+
+
+def count_duplicates(corpus: Corpus, fold: Fold) -> int:
+    """Number of test rows whose whole row of tokens is among the training rows too."""
+    rows = np.concatenate([np.ascontiguousarray(codes).view(np.uint8) for codes in corpus.tokens.values()], axis=1)
+    keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).ravel()
+    return int(np.isin(keys[fold.test], keys[fold.training]).sum())
+
+
+def _own_split(corpus: Corpus) -> Fold:
+    parts = {name: corpus.rows_in(name) for name in ("training", "validation", "test")}
+    for name, rows in parts.items():
+        if len(rows) < MIN_HELD_OUT:
+            raise InputError(
+                f"the split has {len(rows)} rows in {name!r}",
+                where=f"in corpus {corpus.name!r}",
+                remedy=f"each of training, validation and test needs at least {MIN_HELD_OUT}",
+            )
+    return Fold(**parts)

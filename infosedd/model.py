@@ -1,0 +1,263 @@
+"""The score model: networks trained once per corpus, from which every measure is read."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from infosedd.card import ModelCard, blocks_of, components_of, describe, load_card, model_id, weights_sha256
+from infosedd.config import ModelConfig
+from infosedd.corpus import Corpus
+from infosedd.errors import InputError, SurroundingsError
+from infosedd.folds import Fold, count_duplicates, plan_folds
+from infosedd.layout import Layout
+from infosedd.networks import ScoreNetwork, build, choose
+from infosedd.noise import Noise, SubsetNoise, TimeNoise
+from infosedd.processes import PROCESSES
+from infosedd.progress import Progress, ProgressCallback, silent
+from infosedd.queries import QueryMix, TrainingQuery
+from infosedd.questions import Questions
+from infosedd.schedules import SCHEDULES
+from infosedd.training import Data, History, Trainer
+
+EVALUATIONS = 200_000
+"""Noise draws times rows that an estimate aims at, where ``draws`` is not given."""
+
+
+class LearnedScore:
+    """The mean posterior of one or more networks."""
+
+    def __init__(self, networks: Sequence[ScoreNetwork]) -> None:
+        self.networks = tuple(networks)
+
+    @property
+    def layout(self) -> Layout:
+        return self.networks[0].layout
+
+    @torch.no_grad()
+    def log_posterior(self, tokens: Tensor, visibility: Tensor, targets: Sequence[str]) -> dict[str, Tensor]:
+        each = [network(tokens, visibility.float(), targets) for network in self.networks]
+        if len(each) == 1:
+            return each[0]
+        return {name: torch.stack([e[name] for e in each]).logsumexp(0) - np.log(len(each)) for name in targets}
+
+
+class ScoreModel(Questions):
+    """Networks for each fold of a corpus; answers come from rows that the answering network has not seen.
+
+    Made by ``fit`` or ``load``; the measures are methods of ``Questions``.
+    """
+
+    def __init__(
+        self, card: ModelCard, config: ModelConfig, layout: Layout, networks: Sequence[Sequence[ScoreNetwork]]
+    ) -> None:
+        self.card, self.config, self.layout, self.networks = card, config, layout, networks
+        self.corpus: Corpus | None = None
+
+    @classmethod
+    def fit(
+        cls,
+        corpus: Corpus,
+        config: ModelConfig | dict | None = None,
+        *,
+        seed: int = 0,
+        device: str = "auto",
+        progress: ProgressCallback = silent,
+        checkpoint_folder: Path | None = None,
+        parent: "ScoreModel | None" = None,
+    ) -> "ScoreModel":
+        """Train on the corpus's own split, or cross-fit over folds.
+
+        ``checkpoint_folder`` makes it resumable: called again after a kill it goes on from there.
+        ``parent`` warm-starts every network from another model of the same blocks and network.
+        """
+        config = ModelConfig.parse(config or {}) if not isinstance(config, ModelConfig) else config
+        layout = Layout(corpus.blocks)
+        mix = QueryMix(config.queries or (any_subset(layout),), layout)
+        folds = plan_folds(corpus, config.folds, seed)
+        components = choose(layout, mix.target_blocks, corpus.n) if config.network == "auto" else config.network
+        trained = []
+        for i, fold in enumerate(folds):
+            members = []
+            for m in range(config.members):
+                name = f"{i}.{m}"
+                trainer = Trainer(
+                    build(layout, components, _marginals(corpus, layout, fold.training), seed * 997 + m),
+                    config.training,
+                    mix,
+                    PROCESSES[config.process](),
+                    SCHEDULES[config.schedule](),
+                    seed=seed * 997 + m,
+                    checkpoint=checkpoint_folder / f"fold-{name}.safetensors" if checkpoint_folder else None,
+                    progress=_part_of(progress, i * config.members + m, len(folds) * config.members),
+                )
+                if parent is not None:
+                    trainer.network.load_state_dict(parent.networks[min(i, len(parent.networks) - 1)][m].state_dict())
+                history = trainer.fit(_data(corpus, layout, fold.training), _data(corpus, layout, fold.validation))
+                members.append((trainer.network, history))
+            trained.append(members)
+        networks = [[network for network, _ in members] for members in trained]
+        histories = [history for members in trained for _, history in members]
+        card = ModelCard(
+            model_id=model_id(corpus.corpus_id, config, seed, parent.card.model_id if parent else None),
+            corpus_id=corpus.corpus_id,
+            corpus_name=corpus.name,
+            process=config.process,
+            network=describe(components),
+            components=tuple(c.model_dump(mode="json") for c in components),
+            config=config.model_dump(mode="json"),
+            n_parameters=sum(n.n_parameters for members in networks for n in members),
+            train_steps=sum(h.steps[-1] for h in histories),
+            train_seconds=sum(h.seconds for h in histories),
+            held_out_loss_nats=float(np.mean([h.best for h in histories])),
+            weights_sha256=weights_sha256(state_of(networks)),
+            seed=seed,
+            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            parent_model_id=parent.card.model_id if parent else None,
+            blocks=tuple(asdict(block) for block in corpus.blocks),
+            histories=tuple(asdict(h) for h in histories),
+            versions={name: version(name) for name in ("torch", "numpy")},
+        )
+        model = cls(card, config, layout, networks)
+        return model.attach(corpus)
+
+    def attach(self, corpus: Corpus) -> "ScoreModel":
+        """Give the model its corpus, whose held-out rows it is evaluated on."""
+        if corpus.corpus_id != self.card.corpus_id:
+            raise InputError(
+                f"corpus {corpus.corpus_id} is not the one this model was trained on",
+                where=f"model {self.card.model_id}",
+                remedy=f"give corpus {self.card.corpus_id}, or pass the other rows as data=",
+            )
+        self.corpus = corpus
+        return self
+
+    @cached_property
+    def histories(self) -> list[History]:
+        return [History(**h) for h in self.card.histories]
+
+    @cached_property
+    def folds(self) -> tuple[Fold, ...]:
+        return plan_folds(self.require_corpus(), self.config.folds, self.card.seed)
+
+    @cached_property
+    def _n_duplicates(self) -> int:
+        return count_duplicates(self.require_corpus(), self.folds[0])
+
+    def require_corpus(self) -> Corpus:
+        if self.corpus is None:
+            raise InputError(
+                "the rows to evaluate on are not at hand",
+                where=f"model {self.card.model_id}",
+                remedy=f"attach corpus {self.card.corpus_id}, or pass data=",
+            )
+        return self.corpus
+
+    def scores(self) -> list[LearnedScore]:
+        """One score a fold."""
+        return [LearnedScore(members) for members in self.networks]
+
+    def noise(self, n_rows: int, size: int, *, seed: int = 0) -> Noise:
+        """The noise that estimates use: more draws a row where rows are few, at most |A| in the subset form."""
+        draws = self.config.draws or max(1, EVALUATIONS // n_rows)
+        if self.config.process == "absorbing" and self.config.integral == "subset":
+            return SubsetNoise(min(draws, size), seed)
+        process, schedule = PROCESSES[self.config.process](), SCHEDULES[self.config.schedule]()
+        return TimeNoise(process, schedule, min(draws, 16), seed)
+
+    def save(self, path: Path | str) -> Path:
+        """Write ``weights.safetensors`` and ``card.json`` into the folder ``path``."""
+        path = Path(path)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            save_file(state_of(self.networks), path / "weights.safetensors")
+            (path / "card.json").write_text(json.dumps(asdict(self.card), indent=1))
+        except OSError as error:
+            raise SurroundingsError(f"could not write the model: {error.strerror}", where=str(path)) from error
+        return path
+
+    @classmethod
+    def load(cls, path: Path | str, corpus: Corpus | None = None) -> "ScoreModel":
+        """Open a saved model; refuses an unknown format and weights that don't match their digest."""
+        card = load_card(path)
+        config = ModelConfig.parse(dict(card.config), f"in the card of model {card.model_id}")
+        state = load_file(Path(path) / "weights.safetensors")
+        if weights_sha256(state) != card.weights_sha256:
+            raise InputError(
+                "the weights don't match the digest on the model's card", where=str(path), remedy="train it again"
+            )
+        layout, components = Layout(blocks_of(card)), components_of(card)
+        networks = []
+        for i in range(1 + max(int(name.split(".")[0]) for name in state)):
+            members = []
+            for m in range(config.members):
+                prefix = f"{i}.{m}."
+                own = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+                network = build(layout, components, _uniform_marginals(layout), seed=0)
+                network.load_state_dict(own)
+                members.append(network.eval())
+            networks.append(members)
+        model = cls(card, config, layout, networks)
+        return model if corpus is None else model.attach(corpus)
+
+
+def any_subset(layout: Layout) -> TrainingQuery:
+    """Any token from any subset of the others."""
+    return TrainingQuery(noised="+".join(layout.names))
+
+
+def state_of(networks: Sequence[Sequence[ScoreNetwork]]) -> dict[str, Tensor]:
+    """All weights, named ``fold.member.parameter``."""
+    return {
+        f"{i}.{m}.{name}": value.contiguous()
+        for i, members in enumerate(networks)
+        for m, network in enumerate(members)
+        for name, value in network.state_dict().items()
+    }
+
+
+def _data(corpus: Corpus, layout: Layout, rows: np.ndarray) -> Data:
+    weights = None if corpus.weights is None else torch.from_numpy(corpus.weights[rows])
+    return Data(layout.tokens_of(corpus, rows), weights)
+
+
+def _marginals(corpus: Corpus, layout: Layout, rows: np.ndarray) -> dict[str, Tensor]:
+    """{block: (L_b, N_b) frequency of each symbol at each position, plus half a count (Krichevsky-Trofimov)}."""
+    weights = torch.ones(len(rows), dtype=torch.float64)
+    if corpus.weights is not None:
+        weights = torch.from_numpy(corpus.weights[rows])
+    out = {}
+    for block in layout.blocks:
+        codes = torch.from_numpy(corpus.tokens[block.name][rows].astype(np.int64))
+        counts = torch.zeros(block.length, block.vocabulary.size + 1, dtype=torch.float64)
+        counts.scatter_add_(1, codes.T, weights.expand(block.length, -1).contiguous())
+        counts = counts[:, :-1] + 0.5
+        out[block.name] = counts / counts.sum(1, keepdim=True)
+    return out
+
+
+def _uniform_marginals(layout: Layout) -> dict[str, Tensor]:
+    return {b.name: torch.full((b.length, b.vocabulary.size), 1 / b.vocabulary.size) for b in layout.blocks}
+
+
+def _part_of(progress: ProgressCallback, part: int, n_parts: int) -> ProgressCallback:
+    """Reports of one of several equal trainings as reports of the whole."""
+
+    def report(p: Progress) -> None:
+        done = (part + p.done) / n_parts
+        left = None
+        if p.seconds_left is not None and p.done > 0:
+            whole = p.seconds_left / (1 - p.done) if p.done < 1 else 0.0
+            left = p.seconds_left + whole * (n_parts - part - 1)
+        text = f"network {part + 1} of {n_parts}: {p.message}" if n_parts > 1 else p.message
+        progress(Progress("train", done, left, text))
+
+    return report

@@ -1,0 +1,80 @@
+"""Score networks: one file a component, each a frozen configuration and a module.
+
+To add one: write its file with a ``ComponentConfig`` (a new ``kind``) and a ``Component``, and add the
+pair to ``COMPONENTS`` and ``AnyComponent`` below.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from infosedd.layout import Layout
+from infosedd.networks.component import Component, ComponentConfig
+from infosedd.networks.conv import Conv, ConvConfig
+from infosedd.networks.latent import Latent, LatentConfig
+from infosedd.networks.mlp import MLP, MLPConfig
+from infosedd.networks.network import ScoreNetwork
+from infosedd.networks.pairwise import Pairwise, PairwiseConfig
+from infosedd.networks.transformer import Transformer, TransformerConfig
+
+AnyComponent = Annotated[
+    PairwiseConfig | LatentConfig | MLPConfig | ConvConfig | TransformerConfig, Field(discriminator="kind")
+]
+
+COMPONENTS: dict[type[ComponentConfig], type[Component]] = {
+    PairwiseConfig: Pairwise,
+    LatentConfig: Latent,
+    MLPConfig: MLP,
+    ConvConfig: Conv,
+    TransformerConfig: Transformer,
+}
+
+FULL_MAP_LIMIT = 20_000_000
+"""Entries above which the pairwise map is factored."""
+
+
+def build(
+    layout: Layout, configs: Sequence[ComponentConfig], marginals: Mapping[str, Tensor], seed: int
+) -> ScoreNetwork:
+    """The network of some components, its random start fixed by ``seed`` alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        components = [COMPONENTS[type(config)](layout, config) for config in configs]
+        return ScoreNetwork(layout, components, marginals)
+
+
+def choose(layout: Layout, target_blocks: Sequence[str], n_rows: int) -> tuple[AnyComponent, ...]:
+    """The components that ``auto`` picks, by what is to be predicted, by length, vocabulary and sample size."""
+    targets = [block for block in layout.blocks if block.name in target_blocks]
+    n_targets = sum(block.length for block in targets)
+    lattices = [block for block in layout.blocks if block.lattice is not None and len(block.lattice) == 2]
+    width_in = layout.one_hot_width
+    width_out = sum(block.length * block.vocabulary.size for block in targets)
+    rank = None if width_in * width_out <= FULL_MAP_LIMIT else max(1, min(64, FULL_MAP_LIMIT // (width_in + width_out)))
+    pairwise = PairwiseConfig(rank=rank)
+    if lattices:
+        return pairwise, ConvConfig(width=48, depth=6)
+    if n_targets == 1 and layout.seq_len > 16:
+        return LatentConfig(), MLPConfig(width=64, depth=2, dropout=0.3, learning_rate=3e-3, weight_decay=0.1)
+    if layout.seq_len <= 128 and width_in <= 4096:
+        return pairwise, MLPConfig(width=256 if n_rows >= 5000 else 64, depth=2, weight_decay=0.01)
+    return (pairwise,)
+
+
+__all__ = [
+    "COMPONENTS",
+    "AnyComponent",
+    "Component",
+    "ComponentConfig",
+    "ConvConfig",
+    "LatentConfig",
+    "MLPConfig",
+    "PairwiseConfig",
+    "ScoreNetwork",
+    "TransformerConfig",
+    "build",
+    "choose",
+]

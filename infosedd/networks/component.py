@@ -1,0 +1,78 @@
+"""What every part of a score network shares: its input, and the logits it adds."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from torch import Tensor, nn
+
+from infosedd.layout import Layout
+
+
+class ComponentConfig(BaseModel):
+    """Options that every component has."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    learning_rate: float = Field(2e-3, gt=0, description="peak learning rate of this component")
+    weight_decay: float = Field(0.0, ge=0, description="decoupled weight decay of this component")
+
+
+class Features:
+    """One batch as the components see it."""
+
+    def __init__(self, layout: Layout, tokens: Tensor, visibility: Tensor) -> None:
+        self.layout = layout
+        self.tokens = tokens
+        """(B, L) codes, the mask's where nothing is visible."""
+        self.visibility = visibility
+        """(B, L) 1 clean, 0 hidden or masked, exp(-sigma_bar) noised by the uniform process."""
+
+    @cached_property
+    def one_hot(self) -> Tensor:
+        """(B, sum of N) one-hot codes of all positions, each times its visibility."""
+        starts = self.layout.one_hot_starts.to(self.tokens.device)
+        sizes = self.layout.vocab_sizes.to(self.tokens.device)
+        columns = starts + self.tokens.clamp(max=sizes - 1)
+        flat = torch.zeros(len(self.tokens), self.layout.one_hot_width, device=self.tokens.device)
+        return flat.scatter_(1, columns, self.visibility)
+
+    @cached_property
+    def noise_level(self) -> Tensor:
+        """(B,) visibility exp(-sigma_bar) of the row's noised tokens; 0 where none is partly visible."""
+        partly = (self.visibility > 0) & (self.visibility < 1)
+        return (self.visibility * partly).amax(1)
+
+
+class Component(nn.Module, ABC):
+    """Adds logits to the score network's; all of them are 0 before training."""
+
+    def __init__(self, layout: Layout, config: ComponentConfig) -> None:
+        super().__init__()
+        self.layout = layout
+        self.config = config
+
+    @abstractmethod
+    def forward(self, features: Features, targets: Sequence[str]) -> dict[str, Tensor]:
+        """{block: (B, L_block, N_block) logits} for the blocks named in ``targets``."""
+
+
+class BlockHeads(nn.Module):
+    """A zero-initialised linear map from one vector a row to the logits of each block."""
+
+    def __init__(self, layout: Layout, width: int) -> None:
+        super().__init__()
+        self.shapes = {block.name: (block.length, block.vocabulary.size) for block in layout.blocks}
+        self.weights = nn.ParameterDict(
+            {key(name): nn.Parameter(torch.zeros(width, length * size)) for name, (length, size) in self.shapes.items()}
+        )
+
+    def forward(self, vector: Tensor, targets: Sequence[str]) -> dict[str, Tensor]:
+        return {name: (vector @ self.weights[key(name)]).unflatten(1, self.shapes[name]) for name in targets}
+
+
+def key(block_name: str) -> str:
+    """A block's name as a parameter's name, where torch allows no dots."""
+    return "block_" + block_name.replace(".", "%2E")

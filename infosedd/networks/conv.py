@@ -1,0 +1,80 @@
+"""Convolution: motifs that move along a sequence (1-D), and lattices with periodic edges (2-D).
+
+Each block has its own stack of residual convolutions over its own tokens. A block's logits come from
+its own stack position by position, and from the others' through their mean and maximum.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from infosedd.blocks import Block
+from infosedd.layout import Layout
+from infosedd.networks.component import BlockHeads, Component, ComponentConfig, Features, key
+
+
+class ConvConfig(ComponentConfig):
+    kind: Literal["conv"] = "conv"
+    width: int = Field(32, ge=1, description="number of channels")
+    depth: int = Field(4, ge=1, description="number of residual convolutions")
+    kernel: int = Field(3, ge=1, description="width of each kernel, odd")
+    dropout: float = Field(0.0, ge=0, lt=1, description="share of channels dropped in training")
+
+
+class Conv(Component):
+    config: ConvConfig
+
+    def __init__(self, layout: Layout, config: ConvConfig) -> None:
+        super().__init__(layout, config)
+        self.stacks = nn.ModuleDict({key(b.name): _Stack(b, config) for b in layout.blocks if b.length > 1})
+        self.own = nn.ParameterDict(
+            {
+                key(b.name): nn.Parameter(torch.zeros(config.width, b.vocabulary.size))
+                for b in layout.blocks
+                if b.length > 1
+            }
+        )
+        self.across = nn.ModuleDict({name: BlockHeads(layout, 2 * config.width) for name in self.stacks})
+
+    def forward(self, features: Features, targets: Sequence[str]) -> dict[str, Tensor]:
+        out: dict[str, Tensor] = {}
+        for block in self.layout.blocks:
+            if block.length == 1:
+                continue
+            there = self.layout.slice_of(block.name)
+            hidden = self.stacks[key(block.name)](features.tokens[:, there], features.visibility[:, there])
+            pooled = torch.cat([hidden.mean(1), hidden.amax(1)], 1)
+            for name, logits in self.across[key(block.name)](pooled, [t for t in targets if t != block.name]).items():
+                out[name] = out.get(name, 0) + logits
+            if block.name in targets:
+                out[block.name] = out.get(block.name, 0) + hidden @ self.own[key(block.name)]
+        return out
+
+
+class _Stack(nn.Module):
+    """(B, L) tokens of one block -> (B, L, width)."""
+
+    def __init__(self, block: Block, config: ConvConfig) -> None:
+        super().__init__()
+        self.size = block.vocabulary.size
+        self.grid = block.lattice if block.lattice is not None and len(block.lattice) == 2 else (block.length,)
+        self.pad_mode = "circular" if block.periodic else "constant"
+        self.reach = config.kernel // 2
+        conv = nn.Conv2d if len(self.grid) == 2 else nn.Conv1d
+        self.embed = conv(self.size + 1, config.width, 1, bias=False)
+        self.layers = nn.ModuleList(conv(config.width, config.width, config.kernel) for _ in range(config.depth))
+        self.dropout = config.dropout
+
+    def forward(self, tokens: Tensor, visibility: Tensor) -> Tensor:
+        symbols = F.one_hot(tokens.clamp(max=self.size - 1), self.size) * visibility[..., None]
+        grid = torch.cat([symbols, 1 - visibility[..., None]], -1).transpose(1, 2).unflatten(2, self.grid)
+        hidden = self.embed(grid)
+        pad = (self.reach, self.reach) * len(self.grid)
+        for layer in self.layers:
+            inner = F.dropout(F.gelu(hidden), self.dropout, self.training)
+            hidden = hidden + layer(F.pad(inner, pad, mode=self.pad_mode))
+        return F.gelu(hidden).flatten(2).transpose(1, 2)

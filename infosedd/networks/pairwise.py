@@ -1,0 +1,36 @@
+"""Pairwise map: one linear layer from the visible tokens to all logits.
+
+The masked relative of a Potts (direct-coupling) model: log p(x_i = a | visible) gains W_ij[a, x_j]
+from each visible token j. It learns what pairs carry in seconds.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from infosedd.layout import Layout
+from infosedd.networks.component import BlockHeads, Component, ComponentConfig, Features
+
+
+class PairwiseConfig(ComponentConfig):
+    kind: Literal["pairwise"] = "pairwise"
+    learning_rate: float = Field(2e-2, gt=0, description="peak learning rate of the map")
+    rank: int | None = Field(None, ge=1, description="factor the map through this many dimensions; none: full")
+
+
+class Pairwise(Component):
+    config: PairwiseConfig
+
+    def __init__(self, layout: Layout, config: PairwiseConfig) -> None:
+        super().__init__(layout, config)
+        width = layout.one_hot_width
+        if config.rank is not None:
+            self.inner = nn.Parameter(torch.randn(width, config.rank) * width**-0.5)
+        self.heads = BlockHeads(layout, config.rank or width)
+
+    def forward(self, features: Features, targets: Sequence[str]) -> dict[str, Tensor]:
+        vector = features.one_hot if self.config.rank is None else features.one_hot @ self.inner
+        return self.heads(vector, targets)

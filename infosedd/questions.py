@@ -1,0 +1,284 @@
+"""The questions a score model answers: each measure as a method that returns an ``Estimate``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import torch
+
+from infosedd import diagnostics, measures
+from infosedd.baselines import entropy_baselines, mutual_information_baselines, tokens_of
+from infosedd.blocks import EMPTY, Selection
+from infosedd.corpus import Corpus
+from infosedd.errors import InputError
+from infosedd.estimation import Sample, estimate_of, mean_and_error
+from infosedd.measures import Plan
+from infosedd.progress import Progress, ProgressCallback, silent
+from infosedd.results import Estimate, Mode
+
+if TYPE_CHECKING:
+    from infosedd.model import ScoreModel
+
+TRAINING_ROWS = 2000
+"""Training rows that the overfitting check looks at."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """A plan's values for each evaluated row: (n,) each, with the corpus the rows belong to."""
+
+    corpus: Corpus
+    rows: np.ndarray
+    loss_difference: np.ndarray
+    dynkin: np.ndarray
+    terminal_factor: float
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What each window of x carries about y, one estimate a window, all from the same model."""
+
+    estimates: tuple[Estimate, ...]
+    starts: np.ndarray
+    window: int
+    mode: Mode
+
+    @property
+    def nats(self) -> np.ndarray:
+        return np.array([e.nats for e in self.estimates])
+
+    @property
+    def std_error(self) -> np.ndarray:
+        return np.array([e.std_error for e in self.estimates])
+
+    def plot(self, ax=None, **options):
+        """Draw the profile with its pointwise band; returns the matplotlib axes."""
+        from infosedd.plotting import plot_profile
+
+        return plot_profile(self, ax, **options)
+
+
+class Questions:
+    """Methods shared by models; ``data=None`` means the held-out rows of the model's own corpus."""
+
+    def mutual_information(
+        self: "ScoreModel",
+        x: str,
+        y: str,
+        condition: str | None = None,
+        data: Corpus | None = None,
+        *,
+        mode: Mode = "whole",
+    ) -> Estimate:
+        """I(X; Y | Z) in nats. With mode ``remove``, X is all of its blocks but the positions of ``x``."""
+        named, target, z = self._select(x), self._select(y), self._select(condition or "")
+        shown = self._complement(named) if mode == "remove" else named
+        _require_disjoint(named, target, z)
+        noised, clean = (shown, target) if _noise_first(shown, target) else (target, shown)
+        plan = measures.mutual_information(self.layout, clean, noised, z, variant=self.config.variant)
+        values = self._values(plan, data)
+        measure = "conditional_mutual_information" if z.parts else "mutual_information"
+        facts = {"measure": measure, "mode": mode, "x": named.text, "y": target.text, "z": z.text}
+        baselines = mutual_information_baselines(values.corpus, values.rows, shown, target, z, **facts)
+        checks = self._ceilings(values, shown, target, z)
+        return self._estimate(plan, values, facts, baselines, noised, checks, data)
+
+    def entropy(self: "ScoreModel", x: str, condition: str | None = None, data: Corpus | None = None) -> Estimate:
+        """H(X | Z) in nats; in expectation an upper bound where rows are held out."""
+        chosen, z = self._select(x), self._select(condition or "")
+        _require_disjoint(chosen, z)
+        plan = measures.entropy(self.layout, chosen, z)
+        values = self._values(plan, data)
+        facts = {"measure": "entropy", "x": chosen.text, "z": z.text}
+        baselines = entropy_baselines(values.corpus, values.rows, chosen, z, **facts)
+        return self._estimate(plan, values, facts, baselines, chosen, [], data)
+
+    def total_correlation(
+        self: "ScoreModel", x: str, condition: str | None = None, data: Corpus | None = None
+    ) -> Estimate:
+        """TC(X | Z) = SUM_i H(x_i | z) - H(x | z), in nats."""
+        return self._multivariate("total_correlation", x, condition, data)
+
+    def dual_total_correlation(
+        self: "ScoreModel", x: str, condition: str | None = None, data: Corpus | None = None
+    ) -> Estimate:
+        """DTC(X | Z) = H(x | z) - SUM_i H(x_i | rest, z), in nats; one network pass a position."""
+        return self._multivariate("dual_total_correlation", x, condition, data)
+
+    def o_information(self: "ScoreModel", x: str, condition: str | None = None, data: Corpus | None = None) -> Estimate:
+        """Omega = TC - DTC, in nats: above 0 redundancy prevails, below synergy."""
+        return self._multivariate("o_information", x, condition, data)
+
+    def profile(
+        self: "ScoreModel",
+        x: str,
+        y: str,
+        condition: str | None = None,
+        *,
+        window: int = 6,
+        step: int = 1,
+        mode: Literal["keep", "remove"] = "keep",
+        data: Corpus | None = None,
+        progress: ProgressCallback = silent,
+    ) -> Profile:
+        """Mutual information of each window of one block with y: the window alone, or all but it."""
+        block, positions = self._one_run(x)
+        if not 1 <= window <= len(positions):
+            raise InputError(f"a window of {window} does not fit into {x!r} of {len(positions)} positions")
+        starts = np.arange(positions[0], positions[-1] + 2 - window, step)
+        estimates = []
+        for i, start in enumerate(starts):
+            name = f"{block}[{start}]" if window == 1 else f"{block}[{start}:{start + window}]"
+            estimates.append(
+                replace(self.mutual_information(name, y, condition, data, mode=mode), pointwise=None, rows=None)
+            )
+            progress(Progress("profile", (i + 1) / len(starts), None, f"window {name}"))
+        return Profile(tuple(estimates), starts, window, mode)
+
+    def pairwise_matrix(self: "ScoreModel", x: str, data: Corpus | None = None) -> np.ndarray:
+        """(L, L) mutual information of each pair of positions in nats, from the one model; the diagonal is NaN-free 0."""
+        selection = self._select(x)
+        singles = [Selection.of({name: [i]}, self.layout.blocks) for name, p in selection.parts for i in p]
+        matrix = np.zeros((len(singles), len(singles)))
+        for i in range(len(singles)):
+            for j in range(i):
+                plan = measures.mutual_information(self.layout, singles[j], singles[i])
+                values = self._values(plan, data)
+                sample = Sample.of(values.corpus, values.rows)
+                matrix[i, j] = matrix[j, i] = mean_and_error(values.loss_difference, sample)[0]
+        return matrix
+
+    def _multivariate(self: "ScoreModel", measure: str, x: str, condition: str | None, data: Corpus | None) -> Estimate:
+        chosen, z = self._select(x), self._select(condition or "")
+        _require_disjoint(chosen, z)
+        plan = getattr(measures, measure)(self.layout, chosen, z)
+        values = self._values(plan, data)
+        return self._estimate(plan, values, {"measure": measure, "x": chosen.text, "z": z.text}, (), chosen, [], data)
+
+    def _values(self: "ScoreModel", plan: Plan, data: Corpus | None, *, training: bool = False) -> Values:
+        """Evaluate a plan on held-out rows, each by the network of its fold, or on other data by all networks."""
+        if data is not None:
+            self._require_same_blocks(data)
+            from infosedd.model import LearnedScore
+
+            work = [(LearnedScore([n for members in self.networks for n in members]), np.arange(data.n))]
+            corpus = data
+        else:
+            corpus = self.require_corpus()
+            folds = self.folds[:1] if training else self.folds
+            work = [
+                (score, fold.training[:TRAINING_ROWS] if training else fold.test)
+                for score, fold in zip(self.scores(), folds, strict=False)
+            ]
+        noise = self.noise(sum(len(rows) for _, rows in work), plan.noised_size())
+        parts = [measures.evaluate(plan, score, self.layout.tokens_of(corpus, rows), noise) for score, rows in work]
+        rows = np.concatenate([rows for _, rows in work])
+        order = np.argsort(rows, kind="stable")
+        loss = torch.cat([part.loss_difference for part in parts]).numpy()[order]
+        dynkin = torch.cat([part.dynkin for part in parts]).numpy()[order]
+        if not (np.isfinite(loss).all() and np.isfinite(dynkin).all()):
+            bad = int((~np.isfinite(loss) | ~np.isfinite(dynkin)).sum())
+            raise InputError(
+                f"{bad} of {len(rows)} values are not finite numbers",
+                where=f"model {self.card.model_id}",
+                remedy="the network's scores diverged: train it with a lower learning rate",
+            )
+        return Values(corpus, rows[order], loss, dynkin, noise.terminal_factor(plan.noised_size()))
+
+    def _estimate(
+        self: "ScoreModel",
+        plan: Plan,
+        values: Values,
+        facts: dict,
+        baselines: Sequence[Estimate],
+        noised: Selection,
+        checks: list[diagnostics.Check],
+        data: Corpus | None,
+    ) -> Estimate:
+        sample = Sample.of(values.corpus, values.rows)
+        main = estimate_of(values.loss_difference, sample, **facts)
+        terminal = values.terminal_factor * abs(main.nats)
+        checks = [
+            *checks,
+            *diagnostics.dynkin_gap(values.loss_difference, values.dynkin, sample),
+            *diagnostics.undertrained(self.histories),
+            *diagnostics.sample_size(sample.n_effective(len(values.rows)), len(values.rows)),
+            *diagnostics.hidden_targets(_hidden_share(values, noised)),
+        ]
+        if data is None:
+            fold = self.folds[0]
+            checks += diagnostics.duplicates(self._n_duplicates, len(fold.test))
+            if facts.get("mode", "whole") == "whole":
+                seen = self._values(plan, None, training=True)
+                on_training = mean_and_error(seen.loss_difference, Sample.of(seen.corpus, seen.rows))[0]
+                checks += diagnostics.overfitting(main.nats, main.std_error, on_training)
+        dynkin = estimate_of(values.dynkin, sample, estimator="dynkin", terminal_kl=terminal, **facts)
+        return replace(
+            main,
+            terminal_kl=terminal,
+            warnings=tuple(check.warning for check in checks if check.warning),
+            diagnostics={check.name: check.value for check in checks},
+            pointwise=values.loss_difference,
+            rows=values.rows,
+            others=(dynkin, *baselines),
+        )
+
+    def _ceilings(
+        self: "ScoreModel", values: Values, x: Selection, y: Selection, z: Selection
+    ) -> list[diagnostics.Check]:
+        """Entropies that the mutual information can't exceed, for sides small enough to count."""
+        if z.parts:
+            return []
+        sample = Sample.of(values.corpus, values.rows)
+        checks = []
+        for name, side in (("entropy_x", x), ("entropy_y", y)):
+            if side.size == 1:
+                ceiling = entropy_baselines(values.corpus, values.rows, side, EMPTY, measure="entropy")[0].nats
+                main, error = mean_and_error(values.loss_difference, sample)
+                checks += diagnostics.above_ceiling(main, error, ceiling, name)
+        return checks
+
+    def _select(self: "ScoreModel", expression: str) -> Selection:
+        return Selection.parse(expression, self.layout.blocks) if expression else EMPTY
+
+    def _complement(self: "ScoreModel", selection: Selection) -> Selection:
+        """The other positions of the blocks that a selection touches."""
+        lengths = {block.name: block.length for block in self.layout.blocks}
+        rest = {name: sorted(set(range(lengths[name])) - set(positions)) for name, positions in selection.parts}
+        if not any(rest.values()):
+            raise InputError(
+                f"nothing is left of {selection.text!r} when it is removed", remedy="name a smaller window"
+            )
+        return Selection.of(rest, self.layout.blocks)
+
+    def _one_run(self: "ScoreModel", x: str) -> tuple[str, tuple[int, ...]]:
+        selection = self._select(x)
+        if len(selection.parts) != 1 or np.any(np.diff(selection.parts[0][1]) != 1):
+            raise InputError(f"a profile slides over one run of positions of one block, not over {x!r}")
+        return selection.parts[0]
+
+    def _require_same_blocks(self: "ScoreModel", data: Corpus) -> None:
+        if data.blocks != self.layout.blocks:
+            raise InputError(
+                "the data's blocks differ from the model's",
+                where=f"corpus {data.name!r}",
+                remedy=f"it needs {[(b.name, b.length) for b in self.layout.blocks]} with the same vocabularies",
+            )
+
+
+def _noise_first(x: Selection, y: Selection) -> bool:
+    """Noise the side with fewer tokens; y where they are equal."""
+    return x.size < y.size
+
+
+def _require_disjoint(*selections: Selection) -> None:
+    total = EMPTY
+    for selection in selections:
+        total = total + selection
+
+
+def _hidden_share(values: Values, noised: Selection) -> float:
+    tokens = tokens_of(values.corpus, noised, values.rows)
+    sizes = [values.corpus.block(name).vocabulary.size for name, positions in noised.parts for _ in positions]
+    return float((tokens == np.array(sizes)).mean())

@@ -1,0 +1,78 @@
+"""The model registry: one folder a model, found again by what it was made from."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from filelock import FileLock
+
+from infosedd.card import ModelCard, load_card, model_id
+from infosedd.config import ModelConfig
+from infosedd.corpus import Corpus
+from infosedd.errors import SurroundingsError
+from infosedd.model import ScoreModel
+from infosedd.progress import Progress, ProgressCallback, silent
+
+
+class ModelRegistry:
+    """Models under one folder; the same corpus, configuration and seed never train twice."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+
+    def path(self, model_id: str) -> Path:
+        return self.folder / model_id
+
+    def get_or_fit(
+        self,
+        corpus: Corpus,
+        config: ModelConfig,
+        *,
+        seed: int = 0,
+        device: str = "auto",
+        progress: ProgressCallback = silent,
+        parent: ScoreModel | None = None,
+    ) -> tuple[ScoreModel, bool]:
+        """The model and whether it was there already. Of two processes that ask at once, one trains, one waits.
+
+        A training that was killed goes on from its last checkpoint.
+        """
+        key = model_id(corpus.corpus_id, config, seed, parent.card.model_id if parent else None)
+        if (self.path(key) / "card.json").exists():
+            return self.open(key, corpus), True
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(self.folder / f".{key}.lock")
+        except OSError as error:
+            raise SurroundingsError(f"could not write models: {error.strerror}", where=str(self.folder)) from error
+        if lock.is_locked:
+            progress(Progress("train", 0.0, None, "waiting for another process that trains this model"))
+        with lock:
+            if (self.path(key) / "card.json").exists():
+                return self.open(key, corpus), True
+            checkpoints = self.folder / f".{key}.training"
+            model = ScoreModel.fit(
+                corpus,
+                config,
+                seed=seed,
+                device=device,
+                progress=progress,
+                checkpoint_folder=checkpoints,
+                parent=parent,
+            )
+            partial = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=self.folder))
+            model.save(partial)
+            os.rename(partial, self.path(key))
+            shutil.rmtree(checkpoints, ignore_errors=True)
+        return model, False
+
+    def open(self, model_id: str, corpus: Corpus | None = None) -> ScoreModel:
+        return ScoreModel.load(self.path(model_id), corpus)
+
+    def cards(self) -> list[ModelCard]:
+        """Cards of all models, oldest first."""
+        if not self.folder.exists():
+            return []
+        found = [load_card(f.parent) for f in self.folder.glob("[!.]*/card.json")]
+        return sorted(found, key=lambda card: card.created_at)

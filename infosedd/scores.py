@@ -1,0 +1,76 @@
+"""Scores: what the integrals need to know of a law, learned or exact.
+
+A concrete score of either process follows from the posterior p(x0_i = a | x_t), the *denoiser*
+(see ``NoiseProcess.concrete_score``), so that is what a score model gives. Its input is one row of
+tokens and their visibilities: 1 for a clean token, 0 for a hidden or masked one, exp(-sigma_bar)
+for a token noised by the uniform process.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from infosedd.errors import InputError
+from infosedd.layout import Layout
+
+
+class Score(Protocol):
+    """Gives log p(x0_i = a | what is visible) for the positions of the blocks asked for."""
+
+    @property
+    def layout(self) -> Layout: ...
+
+    def log_posterior(self, tokens: Tensor, visibility: Tensor, targets: Sequence[str]) -> Mapping[str, Tensor]:
+        """``tokens``, ``visibility`` (B, L) -> {block: (B, L_block, N_block) log probabilities}."""
+        ...
+
+
+class ExactScore:
+    """The score of a law given as a table, by enumeration: slow, small, and right.
+
+    ``table`` has one axis a position, in layout order, and sums to 1. Every integral and measure is
+    checked against it without training.
+    """
+
+    def __init__(self, layout: Layout, table: Tensor) -> None:
+        sizes = tuple(layout.vocab_sizes.tolist())
+        if tuple(table.shape) != sizes:
+            raise InputError(f"the table has shape {tuple(table.shape)}, the layout asks for {sizes}")
+        if bool((table < 0).any()) or abs(float(table.sum()) - 1) > 1e-9:
+            raise InputError("the table is not a probability law", remedy="entries of at least 0 that sum to 1")
+        self._layout = layout
+        self.table = table.double()
+        axes = torch.meshgrid(*[torch.arange(s) for s in sizes], indexing="ij")
+        self.states = torch.stack([axis.reshape(-1) for axis in axes], dim=1)
+        """(S, L) every state, in table order."""
+
+    @property
+    def layout(self) -> Layout:
+        return self._layout
+
+    def log_posterior(self, tokens: Tensor, visibility: Tensor, targets: Sequence[str]) -> dict[str, Tensor]:
+        joint = self.table.reshape(1, -1).repeat(len(tokens), 1)
+        sizes = self.layout.vocab_sizes
+        for i in range(self.layout.seq_len):
+            v = visibility[:, i, None].double()
+            seen = tokens[:, i, None] == self.states[None, :, i]
+            # a token that the row itself hides says nothing, whatever its visibility
+            hidden = (tokens[:, i, None] == sizes[i]).double()
+            joint = joint * (hidden + (1 - hidden) * ((1 - v) / sizes[i] + v * seen))
+        out = {}
+        for name in targets:
+            columns = []
+            block = next(b for b in self.layout.blocks if b.name == name)
+            for i in range(self.layout.starts[name], self.layout.starts[name] + block.length):
+                one_hot = torch.nn.functional.one_hot(self.states[:, i], int(sizes[i])).double()
+                columns.append(joint @ one_hot)
+            mass = torch.stack(columns, dim=1)
+            out[name] = (mass / mass.sum(-1, keepdim=True)).log()
+        return out
+
+    def draw(self, n: int, generator: torch.Generator) -> Tensor:
+        """(n, L) tokens drawn from the table."""
+        picked = torch.multinomial(self.table.reshape(-1), n, replacement=True, generator=generator)
+        return self.states[picked]
