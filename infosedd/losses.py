@@ -39,7 +39,8 @@ def row_losses(
     layout = network.layout
     seen = torch.where(clean, tokens, torch.where(noised, draw.tokens, layout.vocab_sizes))
     visibility = torch.where(seen == layout.vocab_sizes, 0.0, clean + noised * draw.visibility).float()
-    log_posteriors: Mapping[str, Tensor] = network(seen, visibility, targets)
+    device = network.device
+    log_posteriors: Mapping[str, Tensor] = network(seen.to(device), visibility.to(device), targets)
     total = torch.zeros(len(tokens))
     for name, log_posterior in log_posteriors.items():
         there = layout.slice_of(name)
@@ -51,10 +52,11 @@ def row_losses(
 def _score_entropy(log_posterior: Tensor, x0: Tensor, draw: Draw, there: slice) -> Tensor:
     size = log_posterior.shape[-1]
     if draw.sigma_bar is None:
-        return -log_posterior.gather(-1, x0.clamp(max=size - 1)[..., None]).squeeze(-1)
+        codes = x0.clamp(max=size - 1)[..., None].to(log_posterior.device)
+        return -log_posterior.gather(-1, codes).squeeze(-1).cpu()
     xt = draw.tokens[:, there]
     # float64: near t = 0 the scores are sums of terms that almost cancel
-    score = draw.process.concrete_score(xt, log_posterior.double().exp(), draw.sigma_bar)
+    score = draw.process.concrete_score(xt, log_posterior.double().cpu().exp(), draw.sigma_bar)
     r = draw.process.clean_ratio(x0, xt, size, draw.sigma_bar)
     terms = score - r * score.log() + torch.special.xlogy(r, r) - r
     moves = torch.arange(size) != xt[..., None]

@@ -44,10 +44,12 @@ class LearnedScore:
 
     @torch.no_grad()
     def log_posterior(self, tokens: Tensor, visibility: Tensor, targets: Sequence[str]) -> dict[str, Tensor]:
-        each = [network(tokens, visibility.float(), targets) for network in self.networks]
+        device = self.networks[0].device
+        tokens, visibility = tokens.to(device), visibility.float().to(device)
+        each = [network(tokens, visibility, targets) for network in self.networks]
         if len(each) == 1:
-            return each[0]
-        return {name: torch.stack([e[name] for e in each]).logsumexp(0) - np.log(len(each)) for name in targets}
+            return {name: log_posterior.cpu() for name, log_posterior in each[0].items()}
+        return {name: (torch.stack([e[name] for e in each]).logsumexp(0) - np.log(len(each))).cpu() for name in targets}
 
 
 class ScoreModel(Questions):
@@ -83,6 +85,7 @@ class ScoreModel(Questions):
         layout = Layout(corpus.blocks)
         mix = QueryMix(config.queries or (any_subset(layout),), layout)
         folds = plan_folds(corpus, config.folds, seed)
+        on = resolve_device(device)
         components = choose(layout, mix.target_blocks, corpus.n) if config.network == "auto" else config.network
         trained = []
         for i, fold in enumerate(folds):
@@ -90,7 +93,7 @@ class ScoreModel(Questions):
             for m in range(config.members):
                 name = f"{i}.{m}"
                 trainer = Trainer(
-                    build(layout, components, _marginals(corpus, layout, fold.training), seed * 997 + m),
+                    build(layout, components, _marginals(corpus, layout, fold.training), seed * 997 + m).to(on),
                     config.training,
                     mix,
                     PROCESSES[config.process](),
@@ -207,6 +210,18 @@ class ScoreModel(Questions):
             networks.append(members)
         model = cls(card, config, layout, networks)
         return model if corpus is None else model.attach(corpus)
+
+
+def resolve_device(device: str) -> torch.device:
+    """``auto`` is a CUDA GPU where there is one, else the CPU; InputError for a device that is not there."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        torch.zeros(1, device=device)
+        return torch.device(device)
+    except (RuntimeError, AssertionError) as error:
+        text = str(error).splitlines()[0]
+        raise InputError(f"device {device!r} can't be used: {text}", remedy="use 'auto', 'cpu' or 'cuda'") from error
 
 
 def any_subset(layout: Layout) -> TrainingQuery:

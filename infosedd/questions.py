@@ -137,7 +137,7 @@ class Questions:
         return Profile(tuple(estimates), starts, window, mode)
 
     def pairwise_matrix(self: "ScoreModel", x: str, data: Corpus | None = None) -> np.ndarray:
-        """(L, L) mutual information of each pair of positions in nats, from the one model; the diagonal is NaN-free 0."""
+        """(L, L) mutual information of each pair of positions in nats; 0 on the diagonal."""
         selection = self._select(x)
         singles = [Selection.of({name: [i]}, self.layout.blocks) for name, p in selection.parts for i in p]
         matrix = np.zeros((len(singles), len(singles)))

@@ -25,6 +25,10 @@ class ScoreNetwork(nn.Module):
             self.register_buffer(f"log_marginal_{key(block.name)}", marginals[block.name].log().float())
 
     @property
+    def device(self) -> torch.device:
+        return getattr(self, f"log_marginal_{key(self.layout.blocks[0].name)}").device
+
+    @property
     def n_parameters(self) -> int:
         return sum(parameter.numel() for parameter in self.parameters())
 

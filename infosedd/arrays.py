@@ -1,0 +1,155 @@
+"""Python arrays, columns and lists of strings as blocks of a corpus."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from infosedd.blocks import Block, Vocabulary
+from infosedd.corpus import Corpus, Provenance
+from infosedd.errors import InputError
+
+Missing = Literal["error", "hide", "symbol"]
+MISSING_SYMBOL = "<missing>"
+
+
+def corpus_of(
+    columns: dict[str, Any],
+    *,
+    weights: Any = None,
+    groups: Any = None,
+    missing: Missing = "error",
+    vocabularies: dict[str, Vocabulary] | None = None,
+) -> Corpus:
+    """A corpus of one block a column, rows matched by order.
+
+    A column is an (n, L) or (n,) array of integers or strings, a torch tensor, a pandas or Polars
+    column, or a list of strings: strings of one length above 1 are read letter by letter, others
+    as whole symbols. ``missing`` says what None and NaN are: an error, hidden tokens, or a symbol.
+    """
+    blocks, tokens = [], {}
+    for name, values in columns.items():
+        symbols = _symbols(values, name)
+        vocabulary, codes = _encode(symbols, name, missing, (vocabularies or {}).get(name))
+        blocks.append(Block(name, vocabulary, codes.shape[1]))
+        tokens[name] = codes
+    lengths = {name: len(codes) for name, codes in tokens.items()}
+    if len(set(lengths.values())) > 1:
+        counts = ", ".join(f"{name} has {n}" for name, n in lengths.items())
+        raise InputError(f"the numbers of rows differ: {counts}", remedy="give one row a sample, in the same order")
+    return Corpus(
+        name="arrays",
+        blocks=tuple(blocks),
+        tokens=tokens,
+        weights=_weights(weights),
+        weight_kind="count" if weights is not None and _are_counts(weights) else "weight",
+        groups=None
+        if groups is None
+        else np.unique(_symbols(groups, "groups")[:, 0].astype(str), return_inverse=True)[1],
+        provenance=Provenance(n_read=next(iter(lengths.values()))),
+    )
+
+
+def _symbols(values: Any, name: str) -> np.ndarray:
+    """(n, L) array of integers or objects (strings, None)."""
+    array = _to_numpy(values)
+    if array.ndim not in (1, 2):
+        raise InputError(f"{name} has {array.ndim} dimensions", remedy="give (n,) or (n, L)")
+    if array.size == 0:
+        raise InputError(f"{name} is empty", remedy="give at least one row and one position")
+    if array.dtype.kind == "f":
+        array = _whole_numbers(array, name)
+    if array.dtype.kind in "iub":
+        return array.reshape(len(array), -1)
+    if array.dtype.kind not in "OUS":
+        raise InputError(f"{name} has values of type {array.dtype}", remedy="give integers or strings")
+    if array.ndim == 1:
+        lengths = {len(v) for v in array if isinstance(v, str)}
+        if len(lengths) == 1 and lengths != {0} and (length := lengths.pop()) > 1:
+            rows = [list(v) if isinstance(v, str) else [None] * length for v in array]
+            return np.array(rows, dtype=object)
+    return array.astype(object).reshape(len(array), -1)
+
+
+def _to_numpy(values: Any) -> np.ndarray:
+    if hasattr(values, "detach"):  # a torch tensor
+        return values.detach().cpu().numpy()
+    if hasattr(values, "to_numpy"):  # pandas, Polars, Arrow
+        return np.asarray(values.to_numpy())
+    if isinstance(values, np.ndarray):
+        return values
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
+        raise InputError(f"can't read a {type(values).__name__} as samples", remedy="give a list, an array or a column")
+    try:
+        return (
+            np.array(values, dtype=object)
+            if any(isinstance(v, str) or v is None for v in values)
+            else np.asarray(values)
+        )
+    except ValueError as error:
+        raise InputError(f"the rows have different lengths: {error}", remedy="pad or cut them to one length") from error
+
+
+def _whole_numbers(array: np.ndarray, name: str) -> np.ndarray:
+    """Floats that are whole numbers or NaN, as objects with None for NaN."""
+    known = array[~np.isnan(array)]
+    if not np.array_equal(known, np.floor(known)):
+        raise InputError(
+            f"{name} has fractional numbers such as {known[known != np.floor(known)][0]:g}",
+            remedy="bin continuous values first, for example by quantiles",
+        )
+    if len(known) == array.size:
+        return array.astype(np.int64)
+    out = np.empty(array.shape, dtype=object)
+    out[~np.isnan(array)] = known.astype(np.int64)
+    return out
+
+
+def _encode(
+    symbols: np.ndarray, name: str, missing: Missing, vocabulary: Vocabulary | None
+) -> tuple[Vocabulary, np.ndarray]:
+    if symbols.dtype.kind in "iub":
+        values, codes = np.unique(symbols, return_inverse=True)
+        found, gone = [str(v) for v in values], np.zeros(symbols.shape, bool)
+    else:
+        gone = np.array([[v is None or v != v for v in row] for row in symbols])
+        values, present = np.unique(symbols[~gone].astype(str), return_inverse=True)
+        codes = np.zeros(symbols.shape, np.int64)
+        codes[~gone] = present
+        found = [str(v) for v in values]
+    codes = codes.reshape(symbols.shape)
+    if gone.any() and missing == "error":
+        row, column = np.argwhere(gone)[0]
+        raise InputError(
+            f"{name} has a missing value",
+            where=f"row {row}, position {column}",
+            remedy="pass missing='hide' or 'symbol'",
+        )
+    if not found:
+        raise InputError(f"{name} has only missing values")
+    if gone.any() and missing == "symbol":
+        codes[gone], gone = len(found), np.zeros_like(gone)
+        found.append(MISSING_SYMBOL)
+    if vocabulary is not None:
+        unknown = sorted(set(found) - set(vocabulary.symbols))
+        if unknown:
+            raise InputError(f"{name} has the symbol {unknown[0]!r}, which the other corpus lacks")
+        codes = np.array([vocabulary.code_of[s] for s in found])[codes]
+    else:
+        vocabulary = Vocabulary(tuple(found))
+    codes[gone] = vocabulary.mask_id
+    return vocabulary, codes.astype(vocabulary.dtype)
+
+
+def _weights(weights: Any) -> np.ndarray | None:
+    if weights is None:
+        return None
+    try:
+        return np.asarray(_to_numpy(weights), dtype=np.float64).reshape(-1)
+    except (TypeError, ValueError) as error:
+        raise InputError("the weights are not numbers", remedy="give one number a row") from error
+
+
+def _are_counts(weights: Any) -> bool:
+    values = _weights(weights)
+    return values is not None and bool(np.all(values == np.floor(values)))
