@@ -59,7 +59,7 @@ class Letters:
 
     @property
     def starts(self) -> np.ndarray:
-        return np.concatenate([[0], np.cumsum(self.lengths)[:-1]]).astype(np.int64)
+        return np.cumsum(self.lengths, dtype=np.int64) - self.lengths
 
     def fitted(self, length: int, fill: int = 0) -> np.ndarray:
         """An (n, length) array: longer texts cropped at the end, shorter ones filled with ``fill``."""
@@ -75,7 +75,7 @@ def interleaved(first: Letters, second: Letters) -> Letters:
     """The rows of both by turns: first's 0, second's 0, first's 1 ...; rows of a turn are equally long."""
     lengths = np.repeat(first.lengths, 2)
     starts = np.stack([first.starts, second.starts + len(first.flat)], axis=1).ravel()
-    new_starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    new_starts = np.cumsum(lengths) - lengths
     index = np.repeat(starts - new_starts, lengths) + np.arange(int(lengths.sum()))
     return Letters(np.concatenate([first.flat, second.flat])[index], lengths)
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from connectors.encoding import Letters, interleaved
 from connectors.errors import FastaError
 from connectors.fasta_finish import fixed_length, kmers, letter_tokens
-from connectors.fasta_letters import REASONS, Reader, alphabet_of
+from connectors.fasta_letters import REASONS, Reader, alphabet_of, byte_counts
 from connectors.fasta_options import FastaOptions
 from connectors.fasta_records import Batch, batches, sequence_format
 from connectors.fasta_windows import windows
@@ -177,13 +177,17 @@ def _add_rows(
 ) -> None:
     """Take in rows (records, or windows that begin at ``starts``); ``rows`` are their records in the batch."""
     keep = np.ones(len(rows), bool)
-    for reason, mask, position in reader.special_rows(letters):
+    counts = byte_counts(letters.flat)
+    for reason, mask, position in reader.special_rows(letters, counts):
         if reader.policy(reason) == "error":
             row = int(np.searchsorted(np.cumsum(letters.lengths), position, side="right"))
             raise reader.refusal(reason, letters, position, records.where(int(rows[row])), records.source)
         gathered.drop(int((mask & keep).sum()), REASONS[reason])
         keep &= ~mask
-    letters, rows = reader.read(_rows(letters, keep)), rows[keep]
+    if not keep.all():
+        letters, rows = _rows(letters, keep), rows[keep]
+        counts = byte_counts(letters.flat)
+    letters = reader.read(letters, counts)
     ids = records.batch.ids
     if starts is None:
         ids = ids if len(rows) == len(ids) else [ids[row] for row in rows]

@@ -106,16 +106,23 @@ def _natural_length(lengths: np.ndarray, policy: str) -> int:
 
 
 def _refitted(letters: Letters, fits: np.ndarray, length: int, pad: int) -> np.ndarray:
-    rows = np.flatnonzero(fits)
-    result = np.empty((len(rows), length), np.uint8)
-    per_part = max(1, _CHUNK // length)
+    """The fitting rows, cropped or padded to ``length``, a part at a time."""
+    result = np.empty((int(fits.sum()), length), np.uint8)
+    starts, ends = letters.starts, letters.starts + letters.lengths
     columns = np.arange(length)
-    starts = letters.starts
-    for low in range(0, len(rows), per_part):
-        part = rows[low : low + per_part]
-        inside = columns < letters.lengths[part, None]
-        index = np.where(inside, starts[part, None] + columns, 0)
-        result[low : low + per_part] = np.where(inside, letters.flat[index], pad)
+    per_part, done = max(1, _CHUNK // length), 0
+    for low in range(0, len(fits), per_part):
+        part = slice(low, low + per_part)
+        keep, lengths = fits[part], letters.lengths[part]
+        if (lengths[keep] == length).all():
+            flat = letters.flat[starts[low] : ends[part][-1]]
+            rows = flat[np.repeat(keep, lengths)].reshape(-1, length)
+        else:
+            inside = columns < lengths[keep, None]
+            index = np.where(inside, starts[part][keep, None] + columns, 0)
+            rows = np.where(inside, letters.flat[index], pad)
+        result[done : done + len(rows)] = rows
+        done += len(rows)
     return result
 
 

@@ -93,9 +93,12 @@ class Reader:
     def policy(self, reason: int) -> str:
         return getattr(self.options, _OPTION[reason])
 
-    def special_rows(self, letters: Letters) -> list[tuple[int, np.ndarray, int]]:
-        """(reason, mask of the rows, first offending position in the flat letters) for reasons that drop or stop."""
-        if not byte_counts(letters.flat)[self.stops].any():
+    def special_rows(self, letters: Letters, counts: np.ndarray) -> list[tuple[int, np.ndarray, int]]:
+        """(reason, mask of the rows, first offending position in the flat letters) for reasons that drop or stop.
+
+        ``counts`` are the byte counts of the letters.
+        """
+        if not counts[self.stops].any():
             return []
         bad = np.flatnonzero(self.stops[letters.flat])
         ends = np.cumsum(letters.lengths)
@@ -107,9 +110,8 @@ class Reader:
             found.append((int(reason), mask, int(bad[reasons == reason][0])))
         return found
 
-    def read(self, letters: Letters) -> Letters:
-        """Canonical bytes of letters whose rows are all kept; counts them."""
-        counts = byte_counts(letters.flat)
+    def read(self, letters: Letters, counts: np.ndarray) -> Letters:
+        """Canonical bytes of letters whose rows are all kept; adds their byte counts to what was seen."""
         self.seen += counts
         present = np.flatnonzero(counts)
         if (self.canonical[present] == present).all():

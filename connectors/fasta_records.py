@@ -126,7 +126,7 @@ def _parsed(data: bytes, source: Source) -> Batch:
     records = [record.partition(b"\n") for record in data[1:].split(b"\n>")]
     bodies = b"\0".join([record[2] for record in records])
     letters = bodies.translate(None, _BLANKS)
-    spaces = bodies.count(b" ") + bodies.count(b"\t")
+    spaces = len(bodies) - len(letters) - bodies.count(b"\n")
     ends = np.flatnonzero(np.frombuffer(letters, np.uint8) == 0)
     lengths = np.diff(np.concatenate([[-1], ends, [len(letters)]])) - 1
     headers = b"\n".join([record[0] for record in records]).decode("utf-8", "replace").split("\n")

@@ -53,7 +53,7 @@ def categorical(
             raise source.fail(
                 f"column {column.name!r} holds lists or records", remedy="choose a column of plain values"
             )
-    missing = np.stack([_missing(column, options.missing, tally, source) for column in columns], axis=1)
+    missing = _side_by_side([_missing(column, options.missing, tally, source) for column in columns])
     symbols = options.symbols or _sorted_values(columns)
     if not symbols:
         raise source.fail(f"column {columns[0].name!r} has no values", remedy="choose a column with values")
@@ -61,8 +61,9 @@ def categorical(
     if keeps_missing:
         symbols = [*symbols, MISSING]
     texts = [column.cast(pl.String) for column in columns]
-    codes = np.stack([_codes(text, symbols) for text in texts], axis=1)
-    codes[missing] = symbols.index(MISSING) if keeps_missing else -1
+    codes = _side_by_side([_codes(text, symbols) for text in texts])
+    if missing.any():
+        codes[missing] = symbols.index(MISSING) if keeps_missing else -1
     unknown = (codes < 0) & ~missing & tally.keep[:, None]
     if unknown.any():
         codes, symbols = _unknown_values(unknown, texts, codes, symbols, options, tally, source)
@@ -77,8 +78,8 @@ def binned(
 ) -> tuple[Block, np.ndarray, np.ndarray]:
     """The block, the (n, columns) codes and the inner edges of numbers cut into bins [a, b)."""
     parsed = [numbers(column, source) for column in columns]
-    values = np.stack([value for value, _ in parsed], axis=1)
-    missing = np.stack([gap for _, gap in parsed], axis=1)
+    values = _side_by_side([value for value, _ in parsed])
+    missing = _side_by_side([gap for _, gap in parsed])
     for position, column in enumerate(columns):
         _apply_missing(missing[:, position], options.missing, column.name, tally, source)
     edges = _edges(values[~missing & tally.keep[:, None]], options, columns, source)
@@ -127,6 +128,11 @@ def whole_counts(column: pl.Series, source: Source) -> np.ndarray:
             remedy="counts are whole numbers of at least 0; for other numbers use `weights`",
         )
     return counts
+
+
+def _side_by_side(columns: list[np.ndarray]) -> np.ndarray:
+    """(n, columns), without a copy where there is one column."""
+    return columns[0][:, None] if len(columns) == 1 else np.stack(columns, axis=1)
 
 
 def _missing(column: pl.Series, policy: str, tally: Tally, source: Source) -> np.ndarray:

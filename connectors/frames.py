@@ -64,9 +64,10 @@ def corpus_of_frame(
     weights = _weights(state, asked)
     wide = None if asked.counts is None or asked.counts.columns is None else _wide(state, asked.counts.columns)
     state.tally.check_some_left(source.error, f"in {source.uri}")
-    rows = np.flatnonzero(state.tally.keep)
+    whole = bool(state.tally.keep.all())
+    rows = np.arange(frame.height) if whole else np.flatnonzero(state.tally.keep)
     if wide is None or asked.counts is None:
-        tokens = {block: codes[rows] for block, codes in state.tokens.items()}
+        tokens = {block: codes if whole else codes[rows] for block, codes in state.tokens.items()}
         weights = None if weights is None else weights[rows]
     else:
         line, symbol = np.nonzero(wide[rows])

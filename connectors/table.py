@@ -28,7 +28,7 @@ def read(sources: Sequence[str], options: Mapping[str, object], name: str) -> Co
     notes: list[str] = []
     if not (asked.sequences or asked.categories or asked.bins or asked.texts):
         asked, notes = guessed_blocks(files[0], asked)
-    frame, file_of_row = _read_frames(files, asked)
+    frame, heights = _read_frames(files, asked)
     provenance = Provenance(
         connector="table",
         source_uri=joint_uri(files),
@@ -36,12 +36,12 @@ def read(sources: Sequence[str], options: Mapping[str, object], name: str) -> Co
         options=asked.model_dump(exclude_defaults=True),
         notes=tuple(notes),
     )
-    labels = [_labels(files, file_of_row, asked.label_block)] if files[0].label else []
+    labels = [_labels(files, heights, asked.label_block)] if files[0].label else []
     return corpus_of_frame(frame, asked, files[0], provenance, name, extra=labels)
 
 
-def _read_frames(files: Sequence[Source], asked: TableOptions) -> tuple[pl.DataFrame, np.ndarray]:
-    """The needed columns of all files, one under the other, and the file of each row."""
+def _read_frames(files: Sequence[Source], asked: TableOptions) -> tuple[pl.DataFrame, list[int]]:
+    """The needed columns of all files, one under the other, and the number of rows of each."""
     columns = columns_needed(asked)
     frames = []
     for source in files:
@@ -51,13 +51,13 @@ def _read_frames(files: Sequence[Source], asked: TableOptions) -> tuple[pl.DataF
         frame = frames[0] if len(frames) == 1 else pl.concat(frames, how="vertical_relaxed")
     if not frame.height:
         raise files[0].fail("the table has no rows", remedy="check that it was written whole")
-    return frame, np.repeat(np.arange(len(frames)), [part.height for part in frames])
+    return frame, [part.height for part in frames]
 
 
-def _labels(files: Sequence[Source], file_of_row: np.ndarray, name: str) -> tuple[Block, np.ndarray]:
+def _labels(files: Sequence[Source], heights: list[int], name: str) -> tuple[Block, np.ndarray]:
     symbols = tuple(sorted({source.label for source in files}))
     code_of_file = np.array([symbols.index(source.label) for source in files])
-    return Block(name, Vocabulary(symbols), 1), code_of_file[file_of_row][:, None]
+    return Block(name, Vocabulary(symbols), 1), np.repeat(code_of_file, heights)[:, None]
 
 
 INFO = ConnectorInfo(
