@@ -223,7 +223,7 @@ def check_whole(home: Path, committed: list[int]) -> None:
             assert set(committed) <= seeds
 
 
-@pytest.mark.parametrize("n_kills", [3, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_kills", [2, pytest.param(50, marks=pytest.mark.slow)])
 def test_kill_9_at_any_moment(home: Path, make, n_kills: int) -> None:
     committed, dice = [], random.Random(5)
     for number in range(n_kills):
@@ -235,18 +235,15 @@ def test_kill_9_at_any_moment(home: Path, make, n_kills: int) -> None:
 
 def test_a_kill_while_the_warehouse_is_being_made(tmp_path: Path) -> None:
     script = "from warehouse import Warehouse\nimport sys\nprint('begun', flush=True)\nWarehouse(sys.argv[1]).publish()"
-    for delay in (0.0, 0.05, 0.2):
-        home = tmp_path / f"home-{delay}"
-        process = subprocess.Popen(
-            [sys.executable, "-c", script, str(home)], stdout=subprocess.PIPE, text=True, cwd=ROOT
-        )
-        assert process.stdout is not None and process.stdout.readline() == "begun\n"
-        time.sleep(delay)
-        process.kill()
-        process.wait()
-        assert write(home)
-        Warehouse(home).publish()
-        assert queries.run(home, "SELECT run_id FROM runs")["run_id"].to_list() == ["new"]
+    home = tmp_path / "home"
+    process = subprocess.Popen([sys.executable, "-c", script, str(home)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    assert process.stdout is not None and process.stdout.readline() == "begun\n"
+    time.sleep(0.1)
+    process.kill()
+    process.wait()
+    assert write(home)
+    Warehouse(home).publish()
+    assert queries.run(home, "SELECT run_id FROM runs")["run_id"].to_list() == ["new"]
 
 
 def test_a_kill_between_commit_and_checkpoint_loses_nothing(home: Path) -> None:

@@ -29,7 +29,7 @@ CONTRACT = {
 CONTRACT["latest_estimates"] = CONTRACT["estimates"] + ", corpus_name, value_bits"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def empty() -> duckdb.DuckDBPyConnection:
     con = duckdb.connect()
     schema.migrate(con, Path("memory"))
