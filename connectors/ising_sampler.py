@@ -30,52 +30,57 @@ class Run:
 
 
 class ClusterSampler:
-    """State of ``chains`` lattices; ``sweep`` updates every cluster of each."""
+    """State of ``chains`` lattices; ``sweep`` updates every cluster of each.
+
+    Every site has two candidate bonds, to the right and below; where an edge is open the bond leads back
+    to the site itself and is never joined.
+    """
 
     def __init__(
         self, rows: int, width: int, temperature: float, boundary: Boundary, chains: int, rng: np.random.Generator
     ) -> None:
         self.rng = rng
-        self.probability = -np.expm1(-2 / temperature)
         self.spins = rng.integers(2, size=(chains, rows * width), dtype=np.uint8)
         self.spins[::2] = self.spins[::2, :1]
-        self.source, self.target = neighbours(rows, width, boundary)
-        self._offsets = np.arange(chains, dtype=np.int32)[:, None] * np.int32(rows * width)
+        self.targets, self.present = candidate_bonds(rows, width, boundary)
+        self._probability = np.where(self.present, -np.expm1(-2 / temperature), 0).astype(np.float32)
+        offsets = np.arange(chains, dtype=np.int32)[:, None, None] * np.int32(rows * width)
+        self._nodes = self.targets.astype(np.int32) + offsets
+        self._ends = np.zeros(chains * rows * width + 1, np.int32)
 
     def sweep(self) -> None:
         chains, sites = self.spins.shape
-        joined = self.spins[:, self.source] == self.spins[:, self.target]
-        joined &= self.rng.random(joined.shape, np.float32) < self.probability
-        targets = (self.target.astype(np.int32) + self._offsets)[joined]
-        counts = np.zeros(chains * sites + 1, np.int32)
-        sources = (self.source.astype(np.int32) + self._offsets)[joined]
-        counts[1:] = np.cumsum(np.bincount(sources, minlength=chains * sites))
-        graph = csr_array((np.ones(len(targets), np.float64), targets, counts), shape=(chains * sites,) * 2)
+        joined = self._unequal() == 0
+        joined &= self.rng.random(joined.shape, np.float32) < self._probability
+        bits = joined.view(np.uint8)
+        np.cumsum((bits[:, :, 0] + bits[:, :, 1]).ravel(), dtype=np.int32, out=self._ends[1:])
+        targets = self._nodes[joined]
+        graph = csr_array((np.ones(len(targets)), targets, self._ends), shape=(chains * sites,) * 2)
         n_clusters, cluster = connected_components(graph, directed=False)
         signs = self.rng.integers(2, size=n_clusters, dtype=np.uint8)
         self.spins = signs[cluster].reshape(chains, sites)
 
     def energy(self) -> np.ndarray:
         """(chains,) energies."""
-        unequal = (self.spins[:, self.source] != self.spins[:, self.target]).sum(1)
-        return 2.0 * unequal - len(self.source)
+        return 2.0 * self._unequal().sum((1, 2), dtype=np.int64) - int(self.present.sum())
+
+    def _unequal(self) -> np.ndarray:
+        """(chains, sites, 2): 1 where the ends of a bond differ."""
+        ends = np.take(self.spins, self.targets.ravel(), axis=1).reshape(*self.spins.shape, 2)
+        return ends ^ self.spins[:, :, None]
 
 
-def neighbours(rows: int, width: int, boundary: Boundary) -> tuple[np.ndarray, np.ndarray]:
-    """The two ends of every bond, in order of the first."""
+def candidate_bonds(rows: int, width: int, boundary: Boundary) -> tuple[np.ndarray, np.ndarray]:
+    """(sites, 2) the sites to the right and below, and which of these bonds there are."""
     site = np.arange(rows * width).reshape(rows, width)
-    pairs = []
-    if width > 1:
-        right = np.roll(site, -1, axis=1)
-        keep = width if boundary != "open" else width - 1
-        pairs.append(np.stack([site[:, :keep].ravel(), right[:, :keep].ravel()]))
-    if rows > 1:
-        below = np.roll(site, -1, axis=0)
-        keep = rows if boundary == "torus" else rows - 1
-        pairs.append(np.stack([site[:keep].ravel(), below[:keep].ravel()]))
-    ends = np.concatenate(pairs, axis=1)
-    order = np.argsort(ends[0], kind="stable")
-    return ends[0, order], ends[1, order]
+    right, below = np.roll(site, -1, axis=1), np.roll(site, -1, axis=0)
+    has_right, has_below = np.ones(site.shape, bool), np.ones(site.shape, bool)
+    if boundary == "open" or width == 1:
+        has_right[:, -1] = False
+    if boundary != "torus" or rows == 1:
+        has_below[-1] = False
+    targets = np.stack([np.where(has_right, right, site), np.where(has_below, below, site)], axis=2)
+    return targets.reshape(-1, 2), np.stack([has_right, has_below], axis=2).reshape(-1, 2)
 
 
 def integrated_time(series: np.ndarray) -> float:

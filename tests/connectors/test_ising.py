@@ -9,7 +9,7 @@ import pytest
 import connectors
 from connectors.errors import IsingError
 from connectors.ising_exact import RowTransfer, energy_variance, exact, kaufman, kl_between_temperatures
-from connectors.ising_sampler import ClusterSampler, integrated_time, neighbours
+from connectors.ising_sampler import ClusterSampler, candidate_bonds, integrated_time
 
 # L, T, entropy (nats), energy, log partition function of the torus.
 KAUFMAN = [
@@ -35,8 +35,9 @@ HALVES = [
 def brute_force(rows, width, temperature, boundary):
     """Probabilities of all configurations, (2^spins, spins) bits first."""
     spins = np.array(list(itertools.product((-1, 1), repeat=rows * width)))
-    first, second = neighbours(rows, width, boundary)
-    energy = -(spins[:, first] * spins[:, second]).sum(1)
+    targets, present = candidate_bonds(rows, width, boundary)
+    first, bond = np.nonzero(present)
+    energy = -(spins[:, first] * spins[:, targets[first, bond]]).sum(1)
     weight = np.exp(-energy / temperature)
     return spins, energy, weight / weight.sum(), log(weight.sum())
 
