@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from io import BytesIO
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, cast
+from uuid import UUID
 
 from prefect.artifacts import (
     create_link_artifact,
@@ -56,7 +57,8 @@ class _Bar:
 
     def __init__(self) -> None:
         self.log = get_run_logger()
-        self.stage, self.artifact, self.told_at = "", None, time.monotonic()
+        self.stage, self.told_at = "", time.monotonic()
+        self.artifact: UUID | None = None
 
     def __call__(self, progress: Progress) -> None:
         if progress.stage != self.stage:
@@ -68,7 +70,7 @@ class _Bar:
         self.told_at = time.monotonic()
         percent = 100.0 * min(1.0, max(0.0, progress.done))
         if self.artifact is None:
-            self.artifact = create_progress_artifact(percent, description=self.stage)
+            self.artifact = cast(UUID, create_progress_artifact(percent, description=self.stage))
         else:
             update_progress_artifact(self.artifact, percent)
         if progress.message:
@@ -112,7 +114,7 @@ def _profile_picture(answer: Answer) -> str:
     from infosedd.plotting import plot_profile
 
     axes = plot_profile(answer)
-    figure, picture = axes.get_figure(), BytesIO()
+    figure, picture = axes.get_figure(root=True), BytesIO()
     assert figure is not None
     figure.savefig(picture, format="png", dpi=110, bbox_inches="tight")
     return f"![{answer.spec.label}](data:image/png;base64,{b64encode(picture.getvalue()).decode()})"

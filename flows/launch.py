@@ -2,10 +2,12 @@
 
 from flows import steps
 from flows.home import Home
-from flows.pipeline import Outcome
+from flows.pipeline import Outcome, carry_out
 from flows.progress import on_terminal, stage
+from flows.queries import asking
 from flows.server import prepare, server_for
-from flows.study import Study
+from flows.study import MeasureSpec, Source, Study
+from infosedd.corpus import Corpus
 from infosedd.errors import InputError
 
 
@@ -19,6 +21,26 @@ def launch(study: Study, home: Home, command: str) -> Outcome:
             from flows.study_flow import study_flow
 
             return study_flow(study=study, home=home.path, corpus_id=corpus_id, command=command)
+
+
+def run_alone(study: Study, questions: tuple[MeasureSpec, ...], home: Home, command: str) -> Outcome:
+    """Train or reuse the study's model and answer some questions in this process, without Prefect or report."""
+    with on_terminal():
+        corpus_id = steps.ingest(study, home)
+        study = asking(study, questions, Corpus.load(home.corpus(corpus_id)))
+        return carry_out(study, home, corpus_id=corpus_id, questions=questions, command=command, report=False)
+
+
+def ingest_alone(source: Source, name: str, home: Home) -> Corpus:
+    """Read a source into a corpus, store it and record it."""
+    from warehouse import Warehouse
+
+    with on_terminal():
+        corpus = steps.read(source, name)
+        corpus.save(home.corpora)
+        Warehouse(home.path).record_corpus(corpus)
+        Warehouse(home.path).publish()
+    return corpus
 
 
 def latest_run(home: Home, study: str | None) -> str:

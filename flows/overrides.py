@@ -13,14 +13,21 @@ from infosedd.errors import InputError
 
 def apply_overrides(raw: dict[str, Any], overrides: Sequence[str], model: type[BaseModel]) -> None:
     """Set each ``a.b.0.c=value`` inside ``raw``; pydantic checks names and types afterwards."""
+    known = fields_at(model, [])
     for text in overrides:
-        key, equals, value = text.partition("=")
-        path = [part.strip() for part in key.split(".")]
-        if not equals or not all(path):
-            raise InputError(
-                f"can't read {text!r}", where="in --set", remedy="write --set key=value, as in --set seed=1"
-            )
-        _assign(raw, path, toml_value(value.strip()), model)
+        path, value = _split(text)
+        if path[0] not in known:
+            raise InputError(f"there is no option {path[0]!r}", where="in --set", remedy=near_names(path[0], known))
+        _set(raw, path, value)
+
+
+def nested_options(overrides: Sequence[str]) -> dict[str, Any]:
+    """The nested tables that ``a.b=value`` texts spell out."""
+    options: dict[str, Any] = {}
+    for text in overrides:
+        path, value = _split(text)
+        _set(options, path, value)
+    return options
 
 
 def toml_value(text: str) -> Any:
@@ -31,10 +38,15 @@ def toml_value(text: str) -> Any:
         return text
 
 
-def _assign(raw: dict[str, Any], path: list[str], value: Any, model: type[BaseModel]) -> None:
-    known = fields_at(model, [])
-    if path[0] not in known:
-        raise InputError(f"there is no option {path[0]!r}", where="in --set", remedy=near_names(path[0], known))
+def _split(text: str) -> tuple[list[str], Any]:
+    key, equals, value = text.partition("=")
+    path = [part.strip() for part in key.split(".")]
+    if not equals or not all(path):
+        raise InputError(f"can't read {text!r}", where="in --set", remedy="write --set key=value, as in --set seed=1")
+    return path, toml_value(value.strip())
+
+
+def _set(raw: dict[str, Any], path: list[str], value: Any) -> None:
     place: Any = raw
     for depth, part in enumerate(path[:-1]):
         place = _step(place, part, ".".join(path[: depth + 1]))

@@ -15,7 +15,7 @@ from flows import steps
 from flows.home import Home
 from flows.liveness import alive, mark_left_runs
 from flows.steps import Answer, Trained
-from flows.study import Study
+from flows.study import MeasureSpec, Study
 from infosedd.corpus import Corpus
 from infosedd.errors import InfoseddError, SurroundingsError
 from infosedd.version import VERSION
@@ -55,50 +55,53 @@ def carry_out(
     does: Steps = Steps(),
     *,
     corpus_id: str | None = None,
+    questions: tuple[MeasureSpec, ...] | None = None,
     flow_run_id: str = "",
     command: str = "",
-    alone: bool = True,
+    publish: bool = True,
+    report: bool = True,
 ) -> Outcome:
     """Run a study; ``corpus_id`` names its data where it was read already, ``command`` resumes it.
 
-    A run that is one of many is not ``alone``: then whoever runs them publishes, and no report is written.
+    ``questions`` are asked instead of the study's own. One run of many does not ``publish``: whoever runs
+    them all does.
     """
     start = time.monotonic()
     run_id = new_run_id()
-    with recorded(run_id, study, home, flow_run_id, command, alone) as warehouse:
+    with recorded(run_id, study, home, flow_run_id, command, publish) as warehouse:
         corpus_id = corpus_id or does.ingest(study, home)
         corpus = Corpus.load(home.corpus(corpus_id))
         warehouse.record_corpus(corpus)
         trained = does.train(study, home, corpus_id)
-        answers = [does.answer(study, spec, home, run_id, corpus_id, trained.model_id) for spec in study.measures]
+        asked = study.measures if questions is None else questions
+        answers = [does.answer(study, spec, home, run_id, corpus_id, trained.model_id) for spec in asked]
         warehouse.finish_run(run_id, "completed")
-        page = None
-        if alone:
+        if publish:
             warehouse.publish()
-            page = does.report(study, home, run_id)
+        page = does.report(study, home, run_id) if report else None
     return Outcome(run_id, study, corpus, trained, tuple(answers), page, time.monotonic() - start)
 
 
 @contextmanager
 def recorded(
-    run_id: str, study: Study, home: Home, flow_run_id: str, command: str, alone: bool
+    run_id: str, study: Study, home: Home, flow_run_id: str, command: str, publish: bool
 ) -> Iterator["Warehouse"]:
     """A run in the warehouse; whatever ends it early is written there, with the command that resumes it."""
     from warehouse import Warehouse
 
     warehouse = Warehouse(home.path)
     command = command or f"infosedd run {study.name} --home {home.path}"
-    if alone:
+    if publish:
         mark_left_runs(home)
     with alive(home, run_id, command):
         warehouse.start_run(run_id, study.name, flow_run_id or None, versions())
         try:
             home.keep_study(run_id, study.model_dump_json(indent=1))
-            if alone:
+            if publish:
                 warehouse.publish()  # what an earlier run wrote before it was killed is found and reused
             yield warehouse
         except BaseException as failure:
-            _mark(warehouse, run_id, failure, command, alone)
+            _mark(warehouse, run_id, failure, command, publish)
             raise
 
 

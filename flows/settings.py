@@ -16,9 +16,11 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="INFOSEDD_", env_file=".env", extra="ignore", frozen=True)
 
-    home: Path = Field(Path("infosedd-home"), description="Folder for data, models, results and reports")
-    device: str = Field("auto", description="auto, cpu, cuda, cuda:1 or mps")
-    threads: int | None = Field(None, ge=1, description="Threads of linear algebra; default: torch's own choice")
+    home: Path = Field(default=Path("infosedd-home"), description="Folder for data, models, results and reports")
+    device: str = Field(default="auto", description="auto, cpu, cuda, cuda:1 or mps")
+    threads: int | None = Field(
+        default=None, ge=1, description="Threads of linear algebra; default: torch's own choice"
+    )
 
 
 def settings(**overrides: object) -> Settings:

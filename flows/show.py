@@ -6,6 +6,7 @@ from dataclasses import asdict
 from math import log
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from flows.pipeline import Outcome
 
 N_TOP_WINDOWS = 6
+N_SYMBOLS = 8
 WIDTH_OF_PIPE = 200
 
 
@@ -50,22 +52,61 @@ def show_rows(rows: "pl.DataFrame") -> None:
 
 def show_outcome(outcome: "Outcome", home: Home, study: str) -> None:
     """Print what a run found, how far to trust it, and what to try next."""
-    _show_data(outcome)
+    show_answers(outcome)
+    print(f"report: {outcome.report}")
+    _show_next(outcome, home, study)
+
+
+def show_answers(outcome: "Outcome") -> None:
+    """Print the data, the estimates with their checks, and the model."""
+    _show_data(outcome.corpus)
     whole = [answer for answer in outcome.answers if answer.spec.mode == "whole"]
     if whole:
         columns = ["measure", "nats", "std error", "95 % interval", "bits", "n", "dynkin", "plug-in", "ceiling ln n"]
-        rows = [_estimate_row(answer) for answer in whole]
         print(outcome.study.title or outcome.study.name)
-        show_table([*columns, "per position", "seconds"], rows)
+        show_table([*columns, "per position", "seconds"], [_estimate_row(answer) for answer in whole])
     for answer in outcome.answers:
         if answer.spec.mode != "whole":
             _show_profile(answer, outcome.corpus, outcome.study.sites)
     for warning in _warnings(outcome.answers):
         print(f"warning: {warning}")
     _show_model(outcome)
-    if outcome.report is not None:
-        print(f"report: {outcome.report}")
-    _show_next(outcome, home, study)
+
+
+def show_model_card(outcome: "Outcome", home: Home) -> None:
+    """Print what was trained, or found."""
+    from infosedd.card import load_card
+
+    _show_data(outcome.corpus)
+    card = load_card(home.models / outcome.model.model_id)
+    print(f"network {card.network}: {card.n_parameters:,} parameters, {card.train_steps:,} steps")
+    print(f"held-out loss {card.held_out_loss_nats:.4f} nats a sequence")
+    _show_model(outcome)
+
+
+def show_corpus(corpus: Corpus) -> None:
+    """Print what was read, what was left out, and what each block is made of."""
+    _show_data(corpus)
+    rows = []
+    for block in corpus.blocks:
+        counts = np.bincount(corpus.tokens[block.name].ravel(), minlength=block.vocabulary.size + 1)
+        order = np.argsort(-counts[:-1], kind="stable")[:N_SYMBOLS]
+        commonest = ", ".join(f"{block.vocabulary.symbols[i]} {counts[i] / counts.sum():.1%}" for i in order)
+        hidden = f"{counts[-1] / counts.sum():.2%}"
+        rows.append([block.name, str(block.length), str(block.vocabulary.size), hidden, commonest])
+    show_table(["block", "positions", "symbols", "hidden", "commonest symbols"], rows)
+
+
+def corpus_as_json(corpus: Corpus) -> str:
+    """What was read, as one JSON object."""
+    source = corpus.provenance
+    blocks = [{"name": b.name, "length": b.length, "symbols": b.vocabulary.size} for b in corpus.blocks]
+    content = {
+        **_corpus_json(corpus), "blocks": blocks, "connector": source.connector, "source": source.source_uri,
+        "source_sha256": source.source_sha256, "n_read": source.n_read, "dropped": dict(source.dropped),
+        "hidden": dict(source.hidden), "notes": list(source.notes),
+    }  # fmt: skip
+    return json.dumps(content, indent=1)
 
 
 def as_json_text(outcome: "Outcome") -> str:
@@ -75,12 +116,11 @@ def as_json_text(outcome: "Outcome") -> str:
         for answer in outcome.answers
         for estimate in answer.estimates
     ]
-    corpus = outcome.corpus
     content = {
         "run_id": outcome.run_id,
         "study": outcome.study.name,
         "seed": outcome.study.seed,
-        "corpus": {"corpus_id": corpus.corpus_id, "name": corpus.name, "n_rows": corpus.n, "n_draws": corpus.n_draws},
+        "corpus": _corpus_json(outcome.corpus),
         "model": asdict(outcome.model),
         "estimates": answers,
         "report": str(outcome.report) if outcome.report else None,
@@ -89,13 +129,18 @@ def as_json_text(outcome: "Outcome") -> str:
     return json.dumps(content, indent=1)
 
 
-def _show_data(outcome: "Outcome") -> None:
-    corpus = outcome.corpus
+def _corpus_json(corpus: Corpus) -> dict[str, object]:
+    return {"corpus_id": corpus.corpus_id, "name": corpus.name, "n_rows": corpus.n, "n_draws": corpus.n_draws}
+
+
+def _show_data(corpus: Corpus) -> None:
     blocks = ", ".join(f"{b.name} ({b.length} x {b.vocabulary.size} symbols)" for b in corpus.blocks)
     draws = f", {corpus.n_draws:,} draws" if corpus.n_draws != corpus.n else ""
     print(f"corpus {corpus.corpus_id} {corpus.name}: {corpus.n:,} rows{draws}; {blocks}")
     for reason, count in corpus.provenance.dropped.items():
         print(f"dropped: {count:,} for {reason}")
+    for reason, count in corpus.provenance.hidden.items():
+        print(f"hidden tokens: {count:,} for {reason}")
     for note in corpus.provenance.notes:
         print(f"note: {note}")
 

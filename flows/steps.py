@@ -17,7 +17,7 @@ from flows.progress import stage
 from flows.queries import training_queries
 from flows.settings import settings
 from flows.stored import stored_answer
-from flows.study import MeasureSpec, Study
+from flows.study import MeasureSpec, Source, Study
 from flows.validation import explained
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
@@ -48,26 +48,25 @@ class Answer:
 
 def ingest(study: Study, home: Home) -> str:
     """Read the study's source, check the study against it, store the corpus; returns its id."""
-    import connectors
-
-    stage(f"reading {' '.join(study.source.path) or study.source.connector}")
-    source = study.source
-    corpus = connectors.ingest(source.connector, source.path, source.options, name=study.corpus_name)
+    corpus = read(study.source, study.corpus_name)
     check(study, corpus)
     check_model(study, corpus)
     corpus.save(home.corpora)
     return corpus.corpus_id
 
 
+def read(source: Source, name: str) -> Corpus:
+    """The corpus that a source holds."""
+    import connectors
+
+    stage(f"reading {' '.join(source.path) or source.connector}")
+    return connectors.ingest(source.connector, source.path, source.options, name=name)
+
+
 def check(study: Study, corpus: Corpus) -> None:
     """An InputError where the study's questions or sites don't fit the corpus."""
     for number, spec in enumerate(study.measures):
-        try:
-            _check_measure(spec, corpus)
-        except InputError as error:
-            place = f"measure {number} of study {study.name}"
-            where = f"{error.where}, {place}" if error.where else place
-            raise InputError(error.what, where=where, remedy=error.remedy) from error
+        check_measure(spec, corpus, f"measure {number} of study {study.name}")
     for site in study.sites:
         length = corpus.block(site.block).length
         if not site.start < site.stop <= length:
@@ -109,7 +108,16 @@ def use_threads() -> None:
         torch.set_num_threads(threads)
 
 
-def _check_measure(spec: MeasureSpec, corpus: Corpus) -> None:
+def check_measure(spec: MeasureSpec, corpus: Corpus, place: str) -> None:
+    """An InputError where the blocks of a question are not in the corpus, overlap, or are too short."""
+    try:
+        _check_blocks(spec, corpus)
+    except InputError as error:
+        where = f"{error.where}, {place}" if error.where else place
+        raise InputError(error.what, where=where, remedy=error.remedy) from error
+
+
+def _check_blocks(spec: MeasureSpec, corpus: Corpus) -> None:
     parts = [corpus.select(text) for text in (spec.x, spec.y, spec.z) if text]
     for i, first in enumerate(parts):
         for second in parts[i + 1 :]:

@@ -24,11 +24,11 @@ def stored_answer(
 def keys_of(spec: MeasureSpec, corpus: Corpus) -> list[Key]:
     """Measure, mode, x, y and z of each estimate that a question asks for, as the engine writes them."""
     x = corpus.select(spec.x)
-    given = tuple(corpus.select(text).text if text else "" for text in (spec.y, spec.z))
-    measure = "conditional_mutual_information" if all(given) else spec.measure
+    y, z = (corpus.select(text).text if text else "" for text in (spec.y, spec.z))
+    measure = "conditional_mutual_information" if y and z else spec.measure
     if spec.mode == "whole":
-        return [(measure, spec.mode, x.text, *given)]
-    return [(measure, spec.mode, window.text, *given) for window in windows(x, spec, corpus)]
+        return [(measure, spec.mode, x.text, y, z)]
+    return [(measure, spec.mode, window.text, y, z) for window in windows(x, spec, corpus)]
 
 
 def windows(x: Selection, spec: MeasureSpec, corpus: Corpus) -> list[Selection]:

@@ -55,11 +55,11 @@ class Part(BaseModel):
 class Source(Part):
     """Where the data comes from."""
 
-    connector: str | None = Field(None, description="One of `infosedd connectors`; default: told from the file")
+    connector: str | None = Field(default=None, description="One of `infosedd connectors`; default: told from the file")
     path: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(
-        (), description="A file, several files, or a table of label = file; package:FILE ships with infosedd"
+        default=(), description="A file, several files, or a table of label = file; package:FILE ships with infosedd"
     )
-    name: str | None = Field(None, description="What the corpus is called; default: the study's name")
+    name: str | None = Field(default=None, description="What the corpus is called; default: the study's name")
     options: dict[str, Any] = Field(default_factory=dict, description="Options of the connector")
 
 
@@ -68,13 +68,13 @@ class MeasureSpec(Part):
 
     measure: MeasureName = "mutual_information"
     x: str = Field(description="A block expression: name, name[i] or name[i:j], joined by +")
-    y: str = Field("", description="The other block of a mutual information")
-    z: str = Field("", description="The block that is known (conditioned on)")
+    y: str = Field(default="", description="The other block of a mutual information")
+    z: str = Field(default="", description="The block that is known (conditioned on)")
     mode: Literal["whole", "keep", "remove"] = Field(
-        "whole", description="whole, or windows of x: keep (each window alone) or remove (all but the window)"
+        default="whole", description="whole, or windows of x: keep (each window alone) or remove (all but the window)"
     )
-    window: int = Field(6, ge=1, description="Width of the windows, in positions")
-    step: int = Field(1, ge=1, description="Distance between window starts")
+    window: int = Field(default=6, ge=1, description="Width of the windows, in positions")
+    step: int = Field(default=1, ge=1, description="Distance between window starts")
 
     @model_validator(mode="after")
     def _consistent(self) -> "MeasureSpec":
@@ -122,8 +122,10 @@ class ReportOptions(Part):
     """How the report shows the study."""
 
     title: str = ""
-    block: str = Field("", description="The block whose positions the profile shows; default: the first one asked for")
-    positions_offset: int = Field(0, description="What position 0 is called in pictures")
+    block: str = Field(
+        default="", description="The block whose positions the profile shows; default: the first one asked for"
+    )
+    positions_offset: int = Field(default=0, description="What position 0 is called in pictures")
 
 
 class Study(Part):
@@ -133,12 +135,12 @@ class Study(Part):
     title: str = ""
     description: str = ""
     citation: str = ""
-    source: Source = Field(default_factory=Source, description="Where the data comes from")
+    source: Source = Field(default=Source(), description="Where the data comes from")
     model: dict[str, Any] = Field(default_factory=dict, description="Configuration of the score model")
     measures: tuple[MeasureSpec, ...] = Field(min_length=1, description="What is asked")
-    sites: tuple[Site, ...] = Field((), description="Known sites that the report marks")
-    report: ReportOptions = Field(default_factory=ReportOptions)
-    seed: int = Field(0, ge=0, description="Seed of training and of every random draw")
+    sites: tuple[Site, ...] = Field(default=(), description="Known sites that the report marks")
+    report: ReportOptions = ReportOptions()
+    seed: int = Field(default=0, ge=0, description="Seed of training and of every random draw")
 
     @property
     def corpus_name(self) -> str:
@@ -200,10 +202,34 @@ def find_study(name_or_path: str) -> Path:
 
 def with_source(study: Study, sources: Sequence[str]) -> Study:
     """The study on other data: its connector and options stay, the corpus is called after the files."""
-    stems = [_stem(_split_label(text)[1]) for text in sources]
     paths = tuple(_absolute(text, Path()) for text in sources)
-    source = study.source.model_copy(update={"path": paths, "name": "+".join(stems)})
+    source = study.source.model_copy(update={"path": paths, "name": name_of(sources)})
     return study.model_copy(update={"source": source})
+
+
+def name_of(sources: Sequence[str]) -> str:
+    """What a corpus of these files is called: their names without folders and endings."""
+    return "+".join(Path(_split_label(text)[1]).name.split(".")[0] or "source" for text in sources)
+
+
+def is_data_file(text: str) -> bool:
+    """Is this the path of a file that is no study?"""
+    return text not in shipped_studies() and Path(text).suffix != ".toml" and Path(text).is_file()
+
+
+def study_of_data(path: str, question: MeasureSpec, overrides: Sequence[str], seed: int | None) -> Study:
+    """A study that asks one question of a data file."""
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", name_of([path])).lstrip("-._") or "data"
+    raw = {"name": name, "source": {"path": _absolute(path, Path())}, "measures": [question.model_dump()]}
+    return build_study(raw if seed is None else raw | {"seed": seed}, overrides, name)
+
+
+def question_of(options: Mapping[str, object]) -> MeasureSpec:
+    """One question from plain values; what is wrong with it is an InputError."""
+    try:
+        return MeasureSpec.model_validate(options)
+    except ValidationError as failure:
+        raise explained(failure, MeasureSpec, "the question") from failure
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -221,7 +247,7 @@ def _resolve_paths(raw: dict[str, Any], folder: Path) -> None:
     """Paths in a study file count from the file's folder, wherever the command runs."""
     source = raw.get("source")
     paths = _listed(source.get("path")) if isinstance(source, dict) else None
-    if isinstance(paths, list) and all(isinstance(path, str) for path in paths):
+    if isinstance(source, dict) and isinstance(paths, list) and all(isinstance(path, str) for path in paths):
         source["path"] = [_absolute(path, folder) for path in paths]
 
 
@@ -236,7 +262,3 @@ def _absolute(text: str, folder: Path) -> str:
 def _split_label(text: str) -> tuple[str, str]:
     match = _LABELLED.fullmatch(text)
     return (match[1], match[2]) if match and not Path(text).exists() else ("", text)
-
-
-def _stem(path: str) -> str:
-    return Path(path).name.split(".")[0] or "source"

@@ -1,12 +1,14 @@
 """The Prefect flow of a study: tasks over the plain functions of ``steps``.
 
-Import this module after ``prefect_env.prepare``. Prefect's cache is off: what is reused is decided
+Import this module after ``server.prepare``. Prefect's cache is off: what is reused is decided
 by content, in the registry of models and in the warehouse.
 """
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
-from prefect import flow, task
+from prefect import Task, flow
 from prefect.cache_policies import NO_CACHE
 from prefect.runtime import flow_run
 
@@ -17,13 +19,18 @@ from flows.pipeline import Outcome, Steps, carry_out
 from flows.settings import settings
 from flows.study import Study
 
-_OPTIONS = {"cache_policy": NO_CACHE, "persist_result": False}
+R = TypeVar("R")
+
+
+def _task(step: Callable[..., R], name: str, run_name: str | None = None) -> "Task[..., R]":
+    return Task(told(step), name=name, task_run_name=run_name, cache_policy=NO_CACHE, persist_result=False)
+
 
 TASKS = Steps(
-    ingest=task(told(steps.ingest), name="ingest", **_OPTIONS),
-    train=task(told(steps.train), name="train", **_OPTIONS),
-    answer=task(told(steps.answer), name="estimate", task_run_name="estimate {spec.label} {spec.mode}", **_OPTIONS),
-    report=task(told(steps.report), name="report", **_OPTIONS),
+    ingest=_task(steps.ingest, "ingest"),
+    train=_task(steps.train, "train"),
+    answer=_task(steps.answer, "estimate", "estimate {spec.label} {spec.mode}"),
+    report=_task(steps.report, "report"),
 )
 
 

@@ -30,7 +30,7 @@ def invoke(arguments: Sequence[str]) -> int:
 
     from flows.cli.app import command
 
-    usage_error = typer.BadParameter.__mro__[1]  # typer gives its base class no public name
+    usage_error: type[Exception] = typer.BadParameter.__mro__[1]  # typer gives its base class no public name
     try:
         code = command().main(list(arguments), prog_name="infosedd", standalone_mode=False)
         sys.stdout.flush()

@@ -2,7 +2,7 @@
 
 import typer
 
-from flows.cli import data, lists, run, sql
+from flows.cli import data, lists, parts, run, sql
 from infosedd.version import VERSION
 
 
@@ -19,6 +19,7 @@ def command():
     )
     app.callback(invoke_without_command=True)(_root)
     run.register(app)
+    parts.register(app)
     sql.register(app)
     lists.register(app)
     data.register(app)

@@ -12,6 +12,7 @@ from flows.cli.options import AsJson, Device, HomeFolder, MoreSources, Overrides
 from infosedd.errors import InputError
 
 if TYPE_CHECKING:
+    from flows.home import Home
     from flows.study import Study
 
 
@@ -30,15 +31,13 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run a study: read the data, train or reuse a model, estimate, store, report."""
-    from flows.home import Home
     from flows.launch import launch
-    from flows.settings import settings
     from flows.show import as_json_text, show_outcome
 
     chosen = chosen_study(study, overrides, seed, source, more_sources)
     use_device(device)
-    place = Home.create(settings(home=home).home)
-    outcome = launch(chosen, place, command=shlex.join(["infosedd", *sys.argv[1:]]))
+    place = created_home(home)
+    outcome = launch(chosen, place, typed_command())
     if as_json:
         print(as_json_text(outcome))
     else:
@@ -63,13 +62,26 @@ def chosen_study(
     return with_source(study, [*source, *(more_sources or ())]) if source else study
 
 
+def typed_command() -> str:
+    """The command as it was typed, which resumes a run."""
+    return shlex.join(["infosedd", *sys.argv[1:]])
+
+
 def use_device(device: str | None) -> None:
     """Make the device hold for this process and those it starts; it is no part of a study."""
     if device is not None:
         os.environ["INFOSEDD_DEVICE"] = device
 
 
-def home_of(folder: Path | None):
+def created_home(folder: Path | None) -> "Home":
+    """The home that the options and settings name, made if it is not there."""
+    from flows.home import Home
+    from flows.settings import settings
+
+    return Home.create(settings(home=folder).home)
+
+
+def home_of(folder: Path | None) -> "Home":
     """The home that the options and settings name, which must hold results."""
     from flows.home import Home
     from flows.settings import settings
