@@ -45,6 +45,16 @@ class Tally:
             raise error("every row was dropped", where=where, remedy=f"dropped {reasons}; choose another policy")
 
 
+def repeated_rows(codes: np.ndarray) -> int:
+    """How many rows equal an earlier one, by a 64-bit hash of each row: a random linear form modulo 2^64."""
+    import polars as pl
+
+    form = np.random.default_rng(0).integers(1, 2**63, size=codes.shape[1], dtype=np.uint64) * 2 + 1
+    per_part = max(1, (1 << 22) // codes.shape[1])
+    parts = [codes[low : low + per_part].astype(np.uint64) @ form for low in range(0, len(codes), per_part)]
+    return len(codes) - pl.Series(np.concatenate(parts)).n_unique()
+
+
 def alphabet_symbols(alphabet: str) -> str:
     """The letters of a named alphabet (dna, rna, protein), or the given letters themselves."""
     return ALPHABETS.get(alphabet.lower(), alphabet)

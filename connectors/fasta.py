@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from connectors.encoding import Letters, interleaved
+from connectors.encoding import Letters, interleaved, repeated_rows
 from connectors.errors import FastaError
 from connectors.fasta_finish import fixed_length, kmers, letter_tokens
 from connectors.fasta_letters import REASONS, Reader, alphabet_of, byte_counts
@@ -248,7 +248,7 @@ def _corpus(
             n_read=gathered.n_read,
             dropped=gathered.dropped,
             hidden=reader.hidden(),
-            notes=tuple(notes + _notes(gathered, reader, ids, asked)),
+            notes=tuple(notes + _notes(gathered, reader, ids, codes, asked)),
         ),
     )
 
@@ -302,11 +302,13 @@ def _balanced(labels: tuple[tuple[str, ...], np.ndarray] | None, kept: np.ndarra
     return mask
 
 
-def _notes(gathered: _Gathered, reader: Reader, ids: pa.Array, asked: FastaOptions) -> list[str]:
+def _notes(gathered: _Gathered, reader: Reader, ids: pa.Array, codes: np.ndarray, asked: FastaOptions) -> list[str]:
     notes = [f"{count} letters kept as read though each was {reason}" for reason, count in reader.kept().items()]
     repeated = len(ids) - len(ids.unique())
     if repeated and asked.reverse_complement != "add":
         notes.append(f"{repeated} ids repeat an earlier one")
+    if same := repeated_rows(codes):
+        notes.append(f"{same} sequences repeat an earlier one")
     if gathered.spaces:
         notes.append(f"{gathered.spaces} spaces between letters were skipped")
     if gathered.uncovered:

@@ -132,6 +132,11 @@ def test_each_kind_of_letter_has_its_own_policy_and_count(tmp_path):
     assert "1 letters kept as read though each was U for T" in notes
 
 
+def test_repeated_sequences_are_counted(tmp_path):
+    corpus = ingest(written(tmp_path, ">a\nACGT\n>b\nACGA\n>c\nACGT\n>d\nACGT\n"))
+    assert "2 sequences repeat an earlier one" in corpus.provenance.notes
+
+
 def test_a_dropped_row_counts_once(tmp_path):
     path = written(tmp_path, ">a\nNNRR\n>b\nACGT\n>c\nACGR\n")
     corpus = ingest(path, alphabet="dna")

@@ -82,6 +82,7 @@ def test_arabidopsis_task(data_folder):
     clean = connectors.ingest("fasta", [sources[1].partition("=")[2]], {}, name="other")
     chosen = np.sort(np.random.default_rng(42).choice(clean.n, 1497, replace=False))
     assert (corpus.tokens["sequence"][label == 0] == clean.tokens["sequence"][chosen]).all()
+    assert "7 sequences repeat an earlier one" in clean.provenance.notes
     letters = corpus.tokens["sequence"][label == 1]
     assert np.isin(letters[:, 199], [1, 3]).mean() == pytest.approx(0.93, abs=0.02)
 
