@@ -151,7 +151,7 @@ def _shares(context: Context, corpus: Corpus, block: Block) -> list[Panel]:
         rest = float(shares[order[BARS_LIMIT:]].sum())
         names = [*(symbols[i] for i in order[:BARS_LIMIT]), f"{len(symbols) - BARS_LIMIT:,} others"]
         return [(block.name, names, np.append(shares[order[:BARS_LIMIT]], rest), False)]
-    upright = block.length == 1 and 4 < len(symbols) <= 12 and max(map(len, symbols)) <= 3
+    upright = block.length == 1 and 4 < len(symbols) <= 12 and max(map(len, symbols)) <= 5
     return [(block.name, symbols, shares, upright)]
 
 

@@ -1,6 +1,7 @@
 """The words at the end of a page: warnings, checks, method, and where everything came from."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +16,20 @@ Fact = tuple[str, str]
 """A name and its value, as text."""
 
 SHOWN_QUANTITIES = 4
+CHECK_NAMES = {
+    "dynkin_gap": "loss difference less Dynkin",
+    "dynkin_gap_std_error": "standard error of that gap",
+    "train_held_out_gap": "training rows less held-out rows",
+    "still_falling_share": "share of all learned in the last tenth of training",
+    "duplicate_share": "share of evaluated rows that training saw too",
+    "hidden_target_share": "share of target tokens that are unknown",
+    "n_effective": "effective sample size",
+    "n_rows": "rows evaluated",
+    "ln_n": "ln n",
+    "entropy_x": "entropy of x, counted",
+    "entropy_y": "entropy of y, counted",
+}
+"""What the diagnostics of an estimate are called on the page."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +42,13 @@ class Facts:
 
 
 def warnings(context: Context) -> list[str]:
-    """Each warning once, with the quantities it belongs to; then what is missing from the page."""
-    belongs: dict[str, list[str]] = {}
-    for quantity in context.rows.quantities:
+    """Each kind of warning once, with the quantities it belongs to; then what is missing from the page."""
+    kinds: dict[str, list[tuple[str, str]]] = {}
+    for quantity in sorted(context.rows.quantities, key=lambda q: q.estimate.mode != "whole"):
         for text in quantity.estimate.warnings:
-            belongs.setdefault(text, []).append(formula(quantity.estimate))
-    said = [f"{_some(names)}: {text.strip()}" for text, names in belongs.items()]
+            kind = re.sub(r"[\d.,e+-]*\d", "#", text)
+            kinds.setdefault(kind, []).append((formula(quantity.estimate), text.strip()))
+    said = [_warning(members) for members in kinds.values()]
     if context.rows.run.get("status") not in (None, "completed"):
         error = context.rows.run.get("error")
         said.insert(0, f"The run did not complete: {context.rows.run['status']}{f', {error}' if error else ''}.")
@@ -42,12 +58,24 @@ def warnings(context: Context) -> list[str]:
     return [*said, *context.missing]
 
 
+def _warning(members: list[tuple[str, str]]) -> str:
+    """The quantities and their warning; where only its numbers differ, the first one speaks for all."""
+    names, texts = [name for name, _ in members], list(dict.fromkeys(text for _, text in members))
+    others = f" (so the first; {len(texts) - 1} more have other numbers)" if len(texts) > 1 else ""
+    return f"{_some(names)}: {texts[0]}{others}"
+
+
 def checks(context: Context) -> list[Fact]:
     """The diagnostics of the headline, nats where the name says so."""
     if context.main is None:
         return []
     known = sorted(context.main.estimate.diagnostics.items())
-    return [(_spoken(name), number(value, 4)) for name, value in known if isfinite(value)]
+    return [(_spoken(name), _amount(name, value)) for name, value in known if isfinite(value)]
+
+
+def _amount(name: str, value: float) -> str:
+    whole = value == int(value) and not name.endswith("_nats")
+    return number(value, 0 if whole else 4)
 
 
 def provenance(context: Context) -> list[Facts]:
@@ -149,7 +177,8 @@ def _blocks(row: Mapping[str, Any], corpus: Corpus | None) -> str:
     words = []
     for block in corpus.blocks:
         shape = " × ".join(map(str, block.lattice)) if block.lattice else f"{block.length:,}"
-        words.append(f"{block.name}: {shape} tokens over {block.vocabulary.size:,} symbols")
+        tokens = "1 token" if block.length == 1 else f"{shape} tokens"
+        words.append(f"{block.name}: {tokens} over {block.vocabulary.size:,} symbols")
     return "; ".join(words)
 
 
@@ -166,8 +195,9 @@ def _time(value: Any) -> str:
 
 
 def _spoken(name: str) -> str:
-    words = name.replace("_", " ")
-    return f"{words.removesuffix(' nats')}, nats" if name.endswith("_nats") else words
+    """A diagnostic's name in words, with its unit."""
+    words = CHECK_NAMES.get(name.removesuffix("_nats"), name.removesuffix("_nats").replace("_", " "))
+    return f"{words}, nats" if name.endswith("_nats") else words
 
 
 def _some(names: list[str]) -> str:

@@ -1,6 +1,7 @@
 """What the warehouse holds about one run, read with the same SQL that the page shows."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import nan
@@ -145,7 +146,7 @@ _ESTIMATE_ROWS = """
 
 
 def _quantities(rows: pl.DataFrame) -> tuple[Quantity, ...]:
-    """Gather the rows of one quantity, measure by measure; a baseline belongs to every model's."""
+    """Gather the rows of one quantity; a baseline without a model belongs to every model's."""
     gathered: dict[tuple, list[dict[str, Any]]] = {}
     for row in rows.iter_rows(named=True):
         gathered.setdefault(tuple(row[name] for name in _QUANTITY), []).append(row)
@@ -154,7 +155,13 @@ def _quantities(rows: pl.DataFrame) -> tuple[Quantity, ...]:
         models = list(dict.fromkeys(row["model_id"] for row in group if row["model_id"]))
         for model in models or [None]:
             found.append(_quantity(sorted((r for r in group if r["model_id"] in (model, None)), key=_rank)))
-    return tuple(sorted(found, key=lambda q: MEASURES.index(q.estimate.measure)))
+    return tuple(sorted(found, key=lambda q: _place(q.estimate)))
+
+
+def _place(e: Estimate) -> tuple[int, list[tuple[str, int]]]:
+    """Order of the page: by measure, then by block and position."""
+    parts = re.findall(r"(\D+|)(\d+|)", f"{e.x};{e.y};{e.z}")
+    return MEASURES.index(e.measure), [(text, int(digits or -1)) for text, digits in parts]
 
 
 def _rank(row: Mapping[str, Any]) -> int:

@@ -66,7 +66,6 @@ def _windows(context: Context, profile: Profile) -> Table:
         touched = [s.name for s in sites if s.start < stop and start < s.stop]
         rows.append(
             (
-                f"{profile.block}[{start}:{stop}]",
                 place(context, start, stop),
                 *(["".join(letters[start:stop])] if letters else []),
                 *([", ".join(touched) or "–"] if sites else []),
@@ -74,17 +73,18 @@ def _windows(context: Context, profile: Profile) -> Table:
                 f"{number(value - float(band[i]), 4)} to {number(value + float(band[i]), 4)}",
                 number(bits(value), 4),
                 *([f"{number(100 * value / entropy, 1)} %"] if entropy else []),
+                f"{profile.block}[{start}:{stop}]",
             )
         )
     columns = (
-        Column("window", code=True),
-        Column("called"),
+        Column("positions"),
         *([Column("letters", code=True)] if letters else []),
         *([Column("site")] if sites else []),
         Column("nats", numeric=True),
         Column("95 %, all windows", numeric=True),
         Column("bits", numeric=True),
         *([Column(f"of H({profile.y})", numeric=True)] if entropy else []),
+        Column("window", code=True),
     )
     note = f"The {len(rows)} highest of {len(windows)} windows of {profile.width}; neighbours overlap."
     title = f"Top windows of {profile.block} for {profile.y}{context.in_corpus(profile.corpus_id)}"
@@ -122,7 +122,7 @@ def _estimate_rows(context: Context, quantity: Quantity, several: bool, known: b
     decimals = max(digits(main.std_error, main.nats), 3)
     rows = []
     for i, e in enumerate((main, *main.others)):
-        ceiling = e.diagnostics.get("ln_n", main.diagnostics.get("ln_n", float(np.log(e.n_samples))))
+        ceiling = e.diagnostics.get("ln_n", float(np.log(e.n_samples)))
         rows.append(
             (
                 name if i == 0 else "",

@@ -68,12 +68,18 @@ def plot_estimates(
 
 
 def ceilings_of(estimate: Estimate) -> dict[str, float]:
-    """Name -> nats of what the estimate, or a count of it, cannot exceed."""
-    known = {
-        "ln n": estimate.diagnostics.get("ln_n"),
-        f"H({label(estimate.y, 20)})": estimate.diagnostics.get("entropy_y_nats"),
+    """Name -> nats of what the estimate, or a count of it, cannot exceed; from its or its others' diagnostics."""
+    wanted = {
+        "ln_n": "ln n",
+        "entropy_x_nats": f"H({label(estimate.x, 20)})",
+        "entropy_y_nats": f"H({label(estimate.y, 20)})",
     }
-    return {name: float(value) for name, value in known.items() if value is not None and isfinite(value)}
+    found: dict[str, float] = {}
+    for key, name in wanted.items():
+        values = [e.diagnostics[key] for e in (estimate, *estimate.others) if key in e.diagnostics]
+        if values and isfinite(values[0]):
+            found[name] = float(values[0])
+    return found
 
 
 def _draw_row(ax: "Axes", row: int, estimate: Estimate, ink: str, strong: bool) -> None:

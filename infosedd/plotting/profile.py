@@ -93,11 +93,11 @@ class Windows:
         """Indices of the highest windows that no overlapping window exceeds, highest first."""
         chosen: list[int] = []
         for i in np.argsort(-self.nats, kind="stable"):
+            if len(chosen) >= count:
+                break
             overlapping = (self.starts < self.stops[i]) & (self.starts[i] < self.stops)
             if self.nats[i] == self.nats[overlapping].max() and not overlapping[chosen].any():
                 chosen.append(int(i))
-            if len(chosen) == count:
-                break
         return chosen
 
     def clear_peaks(self, count: int) -> list[int]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flows.report import write_report
+from flows.report import facts, write_report
 from flows.report.page import read_context
 from flows.report.pictures import pictures
 from flows.report.rows import read_run
@@ -129,3 +129,22 @@ def test_two_widths_and_two_corpora_have_a_profile_each(tmp_path):
     assert len(names) == len(set(names))
     slugs = [table.slug for table in tables(context)]
     assert len(slugs) == len(set(slugs)) == 4
+
+
+def test_warnings_that_differ_in_numbers_only_are_told_once(tmp_path):
+    corpus = promoter_corpus(n=60)
+    windows = [
+        make_estimate(
+            "mutual_information",
+            0.1,
+            0.02,
+            x=f"promoter[{i}]",
+            y="label",
+            mode="keep",
+            warnings=(f"they differ by 0.{i} nats",),
+        )
+        for i in range(1, 8)
+    ]
+    (said,) = facts.warnings(read_context(record(tmp_path, "promoters", [(corpus, windows)]), RUN, None))
+    assert said.startswith("I(promoter[1]; label), I(promoter[2]; label)")
+    assert said.endswith("and 3 more: they differ by 0.1 nats (so the first; 6 more have other numbers)")
