@@ -17,7 +17,7 @@ SATURATED = 0.75
 
 
 def mutual_information_baselines(
-    corpus: Corpus, rows: np.ndarray, x: Selection, y: Selection, z: Selection, **facts
+    corpus: Corpus, rows: np.ndarray, x: Selection, y: Selection, z: Selection, /, **facts
 ) -> tuple[Estimate, ...]:
     """Joint plug-in, Miller-Madow and, where Z is empty, the sum of per-position plug-ins."""
     sample = Sample.of(corpus, rows)
@@ -34,7 +34,7 @@ def mutual_information_baselines(
     return tuple(out)
 
 
-def entropy_baselines(corpus: Corpus, rows: np.ndarray, x: Selection, z: Selection, **facts) -> tuple[Estimate, ...]:
+def entropy_baselines(corpus: Corpus, rows: np.ndarray, x: Selection, z: Selection, /, **facts) -> tuple[Estimate, ...]:
     """Joint plug-in and Miller-Madow entropies H(X | Z)."""
     sample = Sample.of(corpus, rows)
     a, c = (codes_of(corpus, s, rows) if s.parts else None for s in (x, z))

@@ -33,14 +33,23 @@ def noise_batch(
 
 
 def row_losses(
-    network: ScoreNetwork, tokens: Tensor, noised: Tensor, clean: Tensor, draw: Draw, targets: tuple[str, ...]
+    network: ScoreNetwork,
+    tokens: Tensor,
+    noised: Tensor,
+    clean: Tensor,
+    draw: Draw,
+    targets: tuple[str, ...],
+    generator: torch.Generator | None = None,
 ) -> Tensor:
-    """(B,) denoising score entropy of each row, in nats, its expectation over the noise drawn once."""
+    """(B,) denoising score entropy of each row, in nats, its expectation over the noise drawn once.
+
+    With a ``generator``, the network's dropout is on.
+    """
     layout = network.layout
     seen = torch.where(clean, tokens, torch.where(noised, draw.tokens, layout.vocab_sizes))
     visibility = torch.where(seen == layout.vocab_sizes, 0.0, clean + noised * draw.visibility).float()
     device = network.device
-    log_posteriors: Mapping[str, Tensor] = network(seen.to(device), visibility.to(device), targets)
+    log_posteriors: Mapping[str, Tensor] = network(seen.to(device), visibility.to(device), targets, generator)
     total = torch.zeros(len(tokens))
     for name, log_posterior in log_posteriors.items():
         there = layout.slice_of(name)

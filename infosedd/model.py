@@ -1,12 +1,14 @@
 """The score model: networks trained once per corpus, from which every measure is read."""
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 import torch
@@ -21,6 +23,7 @@ from infosedd.folds import Fold, count_duplicates, plan_folds
 from infosedd.layout import Layout
 from infosedd.networks import ScoreNetwork, build, choose
 from infosedd.noise import Noise, SubsetNoise, TimeNoise
+from infosedd.parallel import side_by_side
 from infosedd.processes import PROCESSES
 from infosedd.progress import Progress, ProgressCallback, silent
 from infosedd.queries import QueryMix, TrainingQuery
@@ -87,26 +90,33 @@ class ScoreModel(Questions):
         folds = plan_folds(corpus, config.folds, seed)
         on = resolve_device(device)
         components = choose(layout, mix.target_blocks, corpus.n) if config.network == "auto" else config.network
-        trained = []
-        for i, fold in enumerate(folds):
-            members = []
-            for m in range(config.members):
-                name = f"{i}.{m}"
-                trainer = Trainer(
-                    build(layout, components, _marginals(corpus, layout, fold.training), seed * 997 + m).to(on),
-                    config.training,
-                    mix,
-                    PROCESSES[config.process](),
-                    SCHEDULES[config.schedule](),
-                    seed=seed * 997 + m,
-                    checkpoint=checkpoint_folder / f"fold-{name}.safetensors" if checkpoint_folder else None,
-                    progress=_part_of(progress, i * config.members + m, len(folds) * config.members),
+        jobs = [(i, m) for i in range(len(folds)) for m in range(config.members)]
+        reports = _Reports(progress, len(jobs))
+
+        def train(job: tuple[int, int]) -> tuple[ScoreNetwork, History]:
+            fold, member = job
+            network_seed = seed * 997 + member
+            marginals = _marginals(corpus, layout, folds[fold].training)
+            trainer = Trainer(
+                build(layout, components, marginals, network_seed).to(on),
+                config.training,
+                mix,
+                PROCESSES[config.process](),
+                SCHEDULES[config.schedule](),
+                seed=network_seed,
+                checkpoint=checkpoint_folder / f"fold-{fold}.{member}.safetensors" if checkpoint_folder else None,
+                progress=reports.of(jobs.index(job)),
+            )
+            if parent is not None:
+                trainer.network.load_state_dict(
+                    parent.networks[min(fold, len(parent.networks) - 1)][member].state_dict()
                 )
-                if parent is not None:
-                    trainer.network.load_state_dict(parent.networks[min(i, len(parent.networks) - 1)][m].state_dict())
-                history = trainer.fit(_data(corpus, layout, fold.training), _data(corpus, layout, fold.validation))
-                members.append((trainer.network, history))
-            trained.append(members)
+            parts = (_data(corpus, layout, rows) for rows in (folds[fold].training, folds[fold].validation))
+            history = trainer.fit(*parts)
+            return trainer.network, history
+
+        results = dict(zip(jobs, side_by_side(train, jobs, on), strict=True))
+        trained = [[results[i, m] for m in range(config.members)] for i in range(len(folds))]
         networks = [[network for network, _ in members] for members in trained]
         histories = [history for members in trained for _, history in members]
         card = ModelCard(
@@ -206,7 +216,7 @@ class ScoreModel(Questions):
                 own = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
                 network = build(layout, components, _uniform_marginals(layout), seed=0)
                 network.load_state_dict(own)
-                members.append(network.eval())
+                members.append(network)
             networks.append(members)
         model = cls(card, config, layout, networks)
         return model if corpus is None else model.attach(corpus)
@@ -263,16 +273,21 @@ def _uniform_marginals(layout: Layout) -> dict[str, Tensor]:
     return {b.name: torch.full((b.length, b.vocabulary.size), 1 / b.vocabulary.size) for b in layout.blocks}
 
 
-def _part_of(progress: ProgressCallback, part: int, n_parts: int) -> ProgressCallback:
-    """Reports of one of several equal trainings as reports of the whole."""
+class _Reports:
+    """Gathers the reports of several equal trainings into reports of the whole."""
 
-    def report(p: Progress) -> None:
-        done = (part + p.done) / n_parts
-        left = None
-        if p.seconds_left is not None and p.done > 0:
-            whole = p.seconds_left / (1 - p.done) if p.done < 1 else 0.0
-            left = p.seconds_left + whole * (n_parts - part - 1)
-        text = f"network {part + 1} of {n_parts}: {p.message}" if n_parts > 1 else p.message
-        progress(Progress("train", done, left, text))
+    def __init__(self, progress: ProgressCallback, n_jobs: int) -> None:
+        self._progress, self._done, self._started = progress, [0.0] * n_jobs, time.monotonic()
+        self._lock = Lock()
 
-    return report
+    def of(self, job: int) -> ProgressCallback:
+        def report(p: Progress) -> None:
+            with self._lock:
+                self._done[job] = p.done
+                done = sum(self._done) / len(self._done)
+                spent = time.monotonic() - self._started
+                left = spent / done - spent if done > 0 else None
+                text = f"network {job + 1} of {len(self._done)}: {p.message}" if len(self._done) > 1 else p.message
+                self._progress(Progress("train", done, left, text))
+
+        return report

@@ -120,35 +120,31 @@ class Trainer:
         started = time.monotonic() - self.history.seconds
         saved = time.monotonic()
         held_out = self._held_out_batches(validation)
-        with torch.random.fork_rng(devices=[]):
-            if not self.history.steps:
+        if not self.history.steps:
+            self._look(held_out)
+        while not self._finished(started):
+            self._train_step(training)
+            if self.step % self.config.evaluate_every == 0:
                 self._look(held_out)
-            while not self._finished(started):
-                self._train_step(training)
-                if self.step % self.config.evaluate_every == 0:
-                    self._look(held_out)
-                    self._decide(started)
-                    self._report(started)
-                    self.history.seconds = time.monotonic() - started
-                    if time.monotonic() - saved > self.config.checkpoint_seconds:
-                        self._save()
-                        saved = time.monotonic()
-            if self.step % self.config.evaluate_every:
-                self._look(held_out)
+                self._decide(started)
+                self._report(started)
+                self.history.seconds = time.monotonic() - started
+                if time.monotonic() - saved > self.config.checkpoint_seconds:
+                    self._save()
+                    saved = time.monotonic()
+        if self.step % self.config.evaluate_every:
+            self._look(held_out)
         self.history.seconds = time.monotonic() - started
         self._load_into_network(self._best)
-        self.network.eval()
         return self.history
 
     def _train_step(self, data: Data) -> None:
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self.step)
-        torch.manual_seed(self.seed * 1_000_003 + self.step)  # dropout; inside fork_rng
         rows = self._rows(data, generator)
         tokens = data.tokens[rows].long()
         noised, clean = self.mix.draw(len(rows), generator)
         draw = noise_batch(tokens, noised, self.process, self.schedule, self.network.layout, generator)
-        self.network.train()
-        losses = row_losses(self.network, tokens, noised, clean, draw, self.mix.target_blocks)
+        losses = row_losses(self.network, tokens, noised, clean, draw, self.mix.target_blocks, generator)
         loss = losses.mean()
         if not math.isfinite(loss.item()):
             raise NonFiniteLossError(self.step)
@@ -205,7 +201,6 @@ class Trainer:
         """Record the held-out loss of the averaged weights, and keep them if they are the best."""
         current = [p.detach().clone() for p in self.network.parameters()]
         self._load_into_network(self._average)
-        self.network.eval()
         total = weight = 0.0
         for tokens, noised, clean, draw, weights in batches:
             losses = row_losses(self.network, tokens, noised, clean, draw, self.mix.target_blocks)

@@ -23,12 +23,22 @@ class ComponentConfig(BaseModel):
 class Features:
     """One batch as the components see it."""
 
-    def __init__(self, layout: Layout, tokens: Tensor, visibility: Tensor) -> None:
+    def __init__(
+        self, layout: Layout, tokens: Tensor, visibility: Tensor, generator: torch.Generator | None = None
+    ) -> None:
         self.layout = layout
+        self._generator = generator
         self.tokens = tokens
         """(B, L) codes, the mask's where nothing is visible."""
         self.visibility = visibility
         """(B, L) 1 clean, 0 hidden or masked, exp(-sigma_bar) noised by the uniform process."""
+
+    def drop(self, hidden: Tensor, share: float) -> Tensor:
+        """Dropout by the batch's own generator; without one (not training) nothing is dropped."""
+        if self._generator is None or share == 0:
+            return hidden
+        kept = torch.rand(hidden.shape, generator=self._generator).to(hidden.device) >= share
+        return hidden * kept / (1 - share)
 
     @cached_property
     def one_hot(self) -> Tensor:

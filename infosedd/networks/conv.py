@@ -46,7 +46,7 @@ class Conv(Component):
             if block.length == 1:
                 continue
             there = self.layout.slice_of(block.name)
-            hidden = self.stacks[key(block.name)](features.tokens[:, there], features.visibility[:, there])
+            hidden = self.stacks[key(block.name)](features, there)
             pooled = torch.cat([hidden.mean(1), hidden.amax(1)], 1)
             for name, logits in self.across[key(block.name)](pooled, [t for t in targets if t != block.name]).items():
                 out[name] = out.get(name, 0) + logits
@@ -69,12 +69,13 @@ class _Stack(nn.Module):
         self.layers = nn.ModuleList(conv(config.width, config.width, config.kernel) for _ in range(config.depth))
         self.dropout = config.dropout
 
-    def forward(self, tokens: Tensor, visibility: Tensor) -> Tensor:
+    def forward(self, features: Features, there: slice) -> Tensor:
+        tokens, visibility = features.tokens[:, there], features.visibility[:, there]
         symbols = F.one_hot(tokens.clamp(max=self.size - 1), self.size) * visibility[..., None]
         grid = torch.cat([symbols, 1 - visibility[..., None]], -1).transpose(1, 2).unflatten(2, self.grid)
         hidden = self.embed(grid)
         pad = (self.reach, self.reach) * len(self.grid)
         for layer in self.layers:
-            inner = F.dropout(F.gelu(hidden), self.dropout, self.training)
+            inner = features.drop(F.gelu(hidden), self.dropout)
             hidden = hidden + layer(F.pad(inner, pad, mode=self.pad_mode))
         return F.gelu(hidden).flatten(2).transpose(1, 2)

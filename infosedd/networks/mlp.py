@@ -34,5 +34,5 @@ class MLP(Component):
     def forward(self, features: Features, targets: Sequence[str]) -> dict[str, Tensor]:
         hidden = F.gelu(torch.cat([features.one_hot, features.visibility], 1) @ self.first)
         for layer in self.layers:
-            hidden = F.gelu(layer(F.dropout(hidden, self.config.dropout, self.training)))
-        return self.heads(F.dropout(hidden, self.config.dropout, self.training), targets)
+            hidden = F.gelu(layer(features.drop(hidden, self.config.dropout)))
+        return self.heads(features.drop(hidden, self.config.dropout), targets)

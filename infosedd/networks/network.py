@@ -32,9 +32,18 @@ class ScoreNetwork(nn.Module):
     def n_parameters(self) -> int:
         return sum(parameter.numel() for parameter in self.parameters())
 
-    def forward(self, tokens: Tensor, visibility: Tensor, targets: Sequence[str]) -> dict[str, Tensor]:
-        """``tokens``, ``visibility`` (B, L) -> {block: (B, L_block, N_block) log probabilities}."""
-        features = Features(self.layout, tokens, visibility)
+    def forward(
+        self,
+        tokens: Tensor,
+        visibility: Tensor,
+        targets: Sequence[str],
+        generator: torch.Generator | None = None,
+    ) -> dict[str, Tensor]:
+        """``tokens``, ``visibility`` (B, L) -> {block: (B, L_block, N_block) log probabilities}.
+
+        With a ``generator``, dropout is on and drawn from it.
+        """
+        features = Features(self.layout, tokens, visibility, generator)
         total: dict[str, Tensor] = {}
         for name in targets:
             marginal = getattr(self, f"log_marginal_{key(name)}")

@@ -67,7 +67,7 @@ class Transformer(Component):
             stream = stream + self.positions
         level = self.level(features.noise_level[:, None])
         for layer in self.layers:
-            stream = layer(stream, level, self.angles if rotary else None)
+            stream = layer(features, stream, level, self.angles if rotary else None)
         final = self.norm(stream)
         return {name: final[:, self.layout.slice_of(name)] @ self.heads[key(name)] for name in targets}
 
@@ -85,12 +85,12 @@ class _Layer(nn.Module):
         nn.init.zeros_(self.modulation.weight)
         nn.init.zeros_(self.modulation.bias)
 
-    def forward(self, stream: Tensor, level: Tensor, angles: Tensor | None) -> Tensor:
+    def forward(self, features: Features, stream: Tensor, level: Tensor, angles: Tensor | None) -> Tensor:
         scale_a, shift_a, scale_m, shift_m = self.modulation(level)[:, None].chunk(4, -1)
         attended = self._attend(self.norms[0](stream) * (1 + scale_a) + shift_a, angles)
-        stream = stream + F.dropout(attended, self.dropout, self.training)
+        stream = stream + features.drop(attended, self.dropout)
         inner = self.mlp(self.norms[1](stream) * (1 + scale_m) + shift_m)
-        return stream + F.dropout(inner, self.dropout, self.training)
+        return stream + features.drop(inner, self.dropout)
 
     def _attend(self, stream: Tensor, angles: Tensor | None) -> Tensor:
         q, k, v = self.qkv(stream).unflatten(-1, (3, self.n_heads, -1)).permute(2, 0, 3, 1, 4)
