@@ -29,7 +29,7 @@ from infosedd.blocks import Block, Vocabulary  # noqa: E402
 from infosedd.corpus import Corpus  # noqa: E402
 from infosedd.results import Estimate  # noqa: E402
 from warehouse import Warehouse, queries, schema  # noqa: E402
-from warehouse.connect import PUBLISHED_FILE, WRITER_FILE, writing  # noqa: E402
+from warehouse.connect import PUBLISHED_FILE, WRITER_FILE, Deadline, connect_patiently, writing  # noqa: E402
 from warehouse.merging import rebuild_latest  # noqa: E402
 
 STUDY = "benchmark"
@@ -338,7 +338,9 @@ def _look(home: Path, activity: str, committed: set[int], migrations: Path, row:
 
     for file in (WRITER_FILE, PUBLISHED_FILE):
         try:
-            con = duckdb.connect(str(home / file))
+            con = connect_patiently(
+                home / file, Deadline.after(30)
+            )  # a killed publisher's copying child ends by itself
             version = schema.version_of(con, home / file)
             sizes = dict(con.execute("SELECT seed, count(*) FROM estimates GROUP BY seed").fetchall())
             columns = {r[0] for r in con.execute("SELECT column_name FROM duckdb_columns()").fetchall()}
@@ -356,6 +358,7 @@ def _look(home: Path, activity: str, committed: set[int], migrations: Path, row:
 def _next_run(home: Path, corpus_id: str, activity: str) -> str:
     if activity == "migrating":  # back to the schema that this release knows
         shutil.copyfile(home / "before.duckdb", home / WRITER_FILE)
+        (home / f"{WRITER_FILE}.wal").unlink(missing_ok=True)
     warehouse = Warehouse(home)
     record(warehouse, corpus_id, "next", 999_999, windows(20, 0.5))
     warehouse.publish()

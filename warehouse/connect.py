@@ -168,7 +168,6 @@ def _make_writer_file(home: Path, deadline: Deadline) -> None:
         con = duckdb.connect(str(partial), config=WRITER_CONFIG)
         try:
             schema.migrate(con, home / PUBLISHED_FILE)
-            con.execute("CHECKPOINT")
         finally:
             con.close()
         os.replace(partial, path)

@@ -55,6 +55,8 @@ def _copy_writer(home: Path, target: Path, deadline: Deadline) -> None:
                 raise gave_up(home / WRITER_FILE, "another program", deadline.seconds)
             deadline.pause()
         _verify(partial)
+        # Whoever opened the last copy for writing left a log that must not be replayed into this one.
+        target.with_name(target.name + ".wal").unlink(missing_ok=True)
         os.replace(partial, target)
         _flush_folder(target.parent)
     finally:

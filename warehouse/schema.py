@@ -123,6 +123,7 @@ def migrate(con: duckdb.DuckDBPyConnection, path: Path, *, stop: int | None = No
         _in_one_transaction(con, lambda migration=migration: _apply(con, migration))
     if target == head(folder):
         _refresh_views(con)
+    con.execute("CHECKPOINT")
 
 
 def _is_current(con: duckdb.DuckDBPyConnection, newest: int) -> bool:

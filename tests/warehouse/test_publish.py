@@ -149,6 +149,17 @@ def test_a_new_home_can_be_published(tmp_path: Path) -> None:
     assert runs(tmp_path / "deep" / "home") == 0
 
 
+def test_what_somebody_wrote_into_the_published_copy_does_not_reach_the_next_one(home: Path) -> None:
+    script = (
+        "import duckdb, os, sys\ncon = duckdb.connect(sys.argv[1])\n"
+        "con.execute('DELETE FROM pointwise')\nos.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", script, home / PUBLISHED_FILE], check=False)
+    assert (home / f"{PUBLISHED_FILE}.wal").exists()
+    Warehouse(home).publish()
+    assert queries.run(home, "SELECT count(*) AS n FROM pointwise")["n"][0] > 0
+
+
 def test_what_a_killed_publisher_left_is_swept(home: Path) -> None:
     left = home / f".{PUBLISHED_FILE}.99999.partial"
     left.write_bytes(b"half")

@@ -1,7 +1,10 @@
 """Migrations, views and their comments; every released schema migrates to the newest one."""
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -171,6 +174,32 @@ def test_a_migration_that_fails_leaves_nothing(filled: Path, two_migrations: Pat
     assert "remark" not in columns_of(con, "estimates")
 
 
+def test_a_kill_right_after_a_migration_leaves_a_file_that_opens(
+    filled: Path, two_migrations: Path, tmp_path: Path
+) -> None:
+    """The log of the migration must replay in a plain connection; functions in a CHECK would hinder that."""
+    copy = tmp_path / "copy.duckdb"
+    shutil.copyfile(filled / WRITER_FILE, copy)
+    sql = schema.migrations(two_migrations)[-1].sql
+    alter = "".join(f"ALTER TABLE {table} ADD COLUMN another VARCHAR;" for table in schema.TABLES)
+    script = (
+        "import duckdb, os, sys\ncon = duckdb.connect(sys.argv[1])\n"
+        "con.execute('BEGIN;' + sys.argv[2] + 'COMMIT')\nos.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", script, copy, sql + alter], check=False).returncode == -9
+    assert copy.with_name("copy.duckdb.wal").exists()
+    con = duckdb.connect(str(copy))
+    assert "remark" in columns_of(con, "estimates")
+    assert all("another" in columns_of(con, table) for table in schema.TABLES)
+
+
+def test_checks_and_defaults_call_no_functions() -> None:
+    for migration in schema.migrations():
+        code = re.sub(r"^--.*$|'[^']*'", "", migration.sql, flags=re.MULTILINE)
+        called = set(re.findall(r"\b([a-z_]+)\(", code))
+        assert called == set(), f"{migration.name} calls {called}"
+
+
 def test_a_view_whose_file_changed_is_made_anew_and_one_that_is_gone_is_dropped(filled: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.duckdb"
     shutil.copyfile(filled / WRITER_FILE, copy)
@@ -234,9 +263,6 @@ def test_nonsense_is_kept_out(scratch: duckdb.DuckDBPyConnection, table: str, ch
 @pytest.mark.slow
 def test_files_are_readable_by_an_older_duckdb(filled: Path) -> None:
     """Needs OLD_DUCKDB_PYTHON: a Python that has DuckDB 1.2."""
-    import os
-    import subprocess
-
     python = os.environ.get("OLD_DUCKDB_PYTHON")
     if not python:
         pytest.skip("OLD_DUCKDB_PYTHON is unset: the path of a Python that has DuckDB 1.2")

@@ -1,5 +1,8 @@
 -- The tables of the warehouse. All times are UTC; every number carries its unit in its name.
 -- Text with a fixed set of values is VARCHAR with a CHECK: a later migration can widen it.
+-- CHECKs use operators only, no functions such as isfinite(), and defaults likewise: DuckDB can't bind functions while
+-- it replays the log of an ALTER TABLE, so a process killed at the wrong moment would leave a file that won't open.
+-- NaN is greater than every other number, so it is not less than infinity.
 
 CREATE TABLE schema_version (
     version INTEGER PRIMARY KEY,
@@ -73,8 +76,8 @@ CREATE TABLE score_models (
     config JSON NOT NULL,
     n_parameters BIGINT NOT NULL CHECK (n_parameters >= 0),
     train_steps BIGINT NOT NULL CHECK (train_steps >= 0),
-    train_seconds DOUBLE NOT NULL CHECK (isfinite(train_seconds) AND train_seconds >= 0),
-    held_out_loss_nats DOUBLE CHECK (isfinite(held_out_loss_nats)),
+    train_seconds DOUBLE NOT NULL CHECK (train_seconds >= 0 AND train_seconds < 'inf'::DOUBLE),
+    held_out_loss_nats DOUBLE CHECK (held_out_loss_nats > '-inf'::DOUBLE AND held_out_loss_nats < 'inf'::DOUBLE),
     weights_sha256 VARCHAR NOT NULL,
     parent_model_id VARCHAR CHECK (parent_model_id <> model_id),
     path VARCHAR NOT NULL,
@@ -107,17 +110,17 @@ CREATE TABLE estimates (
     z VARCHAR NOT NULL,
     estimator VARCHAR NOT NULL CHECK (estimator IN (
         'loss_difference', 'dynkin', 'plug_in', 'miller_madow', 'per_position_plug_in')),
-    value_nats DOUBLE NOT NULL CHECK (isfinite(value_nats)),
-    std_error_nats DOUBLE CHECK (isfinite(std_error_nats) AND std_error_nats >= 0),
-    ci_low_nats DOUBLE CHECK (isfinite(ci_low_nats)),
-    ci_high_nats DOUBLE CHECK (isfinite(ci_high_nats)),
+    value_nats DOUBLE NOT NULL CHECK (value_nats > '-inf'::DOUBLE AND value_nats < 'inf'::DOUBLE),
+    std_error_nats DOUBLE CHECK (std_error_nats >= 0 AND std_error_nats < 'inf'::DOUBLE),
+    ci_low_nats DOUBLE CHECK (ci_low_nats > '-inf'::DOUBLE AND ci_low_nats < 'inf'::DOUBLE),
+    ci_high_nats DOUBLE CHECK (ci_high_nats > '-inf'::DOUBLE AND ci_high_nats < 'inf'::DOUBLE),
     n_samples BIGINT NOT NULL CHECK (n_samples > 0),
     corpus_id VARCHAR NOT NULL,
     model_id VARCHAR,
     reference_corpus_id VARCHAR,
     reference_model_id VARCHAR,
     seed BIGINT NOT NULL,
-    terminal_kl_nats DOUBLE NOT NULL CHECK (isfinite(terminal_kl_nats)),
+    terminal_kl_nats DOUBLE NOT NULL CHECK (terminal_kl_nats > '-inf'::DOUBLE AND terminal_kl_nats < 'inf'::DOUBLE),
     warnings VARCHAR[] NOT NULL,
     diagnostics MAP(VARCHAR, DOUBLE) NOT NULL,
     created_at TIMESTAMP NOT NULL,
@@ -164,7 +167,7 @@ CREATE TABLE pointwise (
     estimate_id VARCHAR NOT NULL,
     sequence_index BIGINT NOT NULL CHECK (sequence_index >= 0),
     sequence_id VARCHAR,
-    value_nats DOUBLE NOT NULL CHECK (isfinite(value_nats))
+    value_nats DOUBLE NOT NULL CHECK (value_nats > '-inf'::DOUBLE AND value_nats < 'inf'::DOUBLE)
 );
 COMMENT ON TABLE pointwise IS 'One row per sequence of an estimate: what it contributes; the (weighted) mean is the estimate. Key: estimate_id and sequence_index, kept unique by the writer (an index over millions of rows would cost more than it guards).';
 COMMENT ON COLUMN pointwise.estimate_id IS 'The estimate: estimates.estimate_id.';
@@ -183,7 +186,7 @@ CREATE TABLE truths (
     y VARCHAR NOT NULL,
     z VARCHAR NOT NULL,
     bound VARCHAR NOT NULL CHECK (bound IN ('exact', 'lower', 'upper')),
-    value_nats DOUBLE NOT NULL CHECK (isfinite(value_nats)),
+    value_nats DOUBLE NOT NULL CHECK (value_nats > '-inf'::DOUBLE AND value_nats < 'inf'::DOUBLE),
     source VARCHAR NOT NULL,
     created_at TIMESTAMP NOT NULL,
     PRIMARY KEY (study, corpus_id, measure, mode, x, y, z, bound)
@@ -211,9 +214,9 @@ CREATE TABLE checks (
     name VARCHAR NOT NULL CHECK (name <> ''),
     claim VARCHAR NOT NULL,
     passed BOOLEAN NOT NULL,
-    observed_nats DOUBLE CHECK (isfinite(observed_nats)),
-    expected_nats DOUBLE CHECK (isfinite(expected_nats)),
-    tolerance_nats DOUBLE CHECK (isfinite(tolerance_nats) AND tolerance_nats >= 0),
+    observed_nats DOUBLE CHECK (observed_nats > '-inf'::DOUBLE AND observed_nats < 'inf'::DOUBLE),
+    expected_nats DOUBLE CHECK (expected_nats > '-inf'::DOUBLE AND expected_nats < 'inf'::DOUBLE),
+    tolerance_nats DOUBLE CHECK (tolerance_nats >= 0 AND tolerance_nats < 'inf'::DOUBLE),
     created_at TIMESTAMP NOT NULL
 );
 COMMENT ON TABLE checks IS 'One row per consistency check, with its last outcome. Key: check_id, a hash of study, corpus, model, seed and name.';
@@ -235,7 +238,7 @@ CREATE TABLE external_scores (
     study VARCHAR NOT NULL CHECK (study <> ''),
     corpus_name VARCHAR NOT NULL CHECK (corpus_name <> ''),
     score VARCHAR NOT NULL CHECK (score <> ''),
-    value DOUBLE NOT NULL CHECK (isfinite(value)),
+    value DOUBLE NOT NULL CHECK (value > '-inf'::DOUBLE AND value < 'inf'::DOUBLE),
     unit VARCHAR NOT NULL CHECK (unit <> ''),
     higher_is_better BOOLEAN NOT NULL,
     source VARCHAR NOT NULL,
