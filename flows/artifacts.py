@@ -21,27 +21,27 @@ from prefect.logging import get_run_logger
 from flows.pipeline import Outcome
 from flows.progress import listener, listening
 from flows.steps import Answer
-from infosedd.progress import Progress
+from infosedd.progress import Progress, silent
 
 SECONDS_BETWEEN = 3.0
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def told(function: Callable[P, R]) -> Callable[P, R]:
-    """A step that tells its progress to its task's log and a progress bar, besides whoever listens already."""
+def told(function: Callable[P, R], aloud: bool = True) -> Callable[P, R]:
+    """A step that tells its progress to its task's log and a progress bar, and ``aloud`` to the flow's listener."""
 
     @wraps(function)
     def step(*args: P.args, **kwargs: P.kwargs) -> R:
-        with _telling_prefect():
+        with _telling_prefect(aloud):
             return function(*args, **kwargs)
 
     return step
 
 
 @contextmanager
-def _telling_prefect() -> Iterator[None]:
-    before, bar = listener(), _Bar()
+def _telling_prefect(aloud: bool) -> Iterator[None]:
+    before, bar = listener() if aloud else silent, _Bar()
 
     def tell(progress: Progress) -> None:
         before(progress)

@@ -1,12 +1,16 @@
 """From a command to a flow run: check what can be checked first, then start Prefect."""
 
+from typing import Any
+
 from flows import steps
 from flows.home import Home
 from flows.pipeline import Outcome, carry_out
 from flows.progress import on_terminal, stage
 from flows.queries import asking
+from flows.runners import Runner
 from flows.server import prepare, server_for
 from flows.study import MeasureSpec, Source, Study
+from flows.watching import Watched, files_of
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
 
@@ -21,6 +25,31 @@ def launch(study: Study, home: Home, command: str) -> Outcome:
             from flows.study_flow import study_flow
 
             return study_flow(study=study, home=home.path, corpus_id=corpus_id, command=command)
+
+
+def launch_watch(study: Study, place: str, home: Home, runner: Runner, retry_failed: bool, command: str) -> Watched:
+    """Run a study on the new files of a place, as a flow in this process."""
+    files_of(place)
+    prepare(home)
+    with on_terminal():
+        stage("starting Prefect")
+        with server_for(home):
+            from flows.watch_flow import watch_flow
+
+            state: State[Any] = watch_flow(
+                study=study,
+                place=place,
+                home=home.path,
+                runner=str(runner),
+                workers=runner.workers,
+                retry_failed=retry_failed,
+                command=command,
+                return_state=True,
+            )
+            watched = state.result(raise_on_failure=False)  # a file that failed fails the state, not the call
+            if isinstance(watched, Exception):
+                raise watched
+            return watched
 
 
 def run_alone(study: Study, questions: tuple[MeasureSpec, ...], home: Home, command: str) -> Outcome:

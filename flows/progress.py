@@ -6,16 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from infosedd.progress import Progress
+from infosedd.progress import Progress, silent
 
 Listener = Callable[[Progress], None]
 
 
-def _nobody(_: Progress) -> None:
-    return
-
-
-_LISTENER: ContextVar[Listener] = ContextVar("listener", default=_nobody)
+_LISTENER: ContextVar[Listener] = ContextVar("listener", default=silent)
 
 
 def report(progress: Progress) -> None:

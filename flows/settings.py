@@ -18,6 +18,9 @@ class Settings(BaseSettings):
 
     home: Path = Field(default=Path("infosedd-home"), description="Folder for data, models, results and reports")
     device: str = Field(default="auto", description="auto, cpu, cuda, cuda:1 or mps")
+    runner: str = Field(default="threads", description="threads, processes, dask or dask=ADDRESS")
+    workers: int = Field(default=2, ge=1, description="Files that are run at once, by threads, processes or Dask")
+    retries: int = Field(default=2, ge=0, le=3, description="Tries again after the surroundings failed a step")
     threads: int | None = Field(
         default=None, ge=1, description="Threads of linear algebra; default: torch's own choice"
     )

@@ -1,41 +1,30 @@
 """The Prefect flow of a study: tasks over the plain functions of ``steps``.
 
-Import this module after ``server.prepare``. Prefect's cache is off: what is reused is decided
-by content, in the registry of models and in the warehouse.
+Import this module after ``server.prepare``.
 """
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
-from prefect import Task, flow
-from prefect.cache_policies import NO_CACHE
+from prefect import flow
 from prefect.runtime import flow_run
 
 from flows import artifacts, steps
-from flows.artifacts import told
 from flows.home import Home
 from flows.pipeline import Outcome, Steps, carry_out
 from flows.settings import settings
 from flows.study import Study
-
-R = TypeVar("R")
-
-
-def _task(step: Callable[..., R], name: str, run_name: str | None = None) -> "Task[..., R]":
-    return Task(told(step), name=name, task_run_name=run_name, cache_policy=NO_CACHE, persist_result=False)
-
+from flows.tasks import as_task
 
 TASKS = Steps(
-    ingest=_task(steps.ingest, "ingest"),
-    train=_task(steps.train, "train"),
-    answer=_task(steps.answer, "estimate", "estimate {spec.label} {spec.mode}"),
-    report=_task(steps.report, "report"),
+    ingest=as_task(steps.ingest, "ingest"),
+    train=as_task(steps.train, "train"),
+    answer=as_task(steps.answer, "estimate", "estimate {spec.label} {spec.mode}"),
+    report=as_task(steps.report, "report"),
 )
 
 
 def _run_name() -> str:
-    study = flow_run.parameters["study"]
+    study = Study.model_validate(flow_run.parameters["study"])
     return f"{study.name} on {study.corpus_name}, seed {study.seed}"
 
 

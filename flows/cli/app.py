@@ -2,7 +2,7 @@
 
 import typer
 
-from flows.cli import data, lists, parts, run, sql
+from flows.cli import data, lists, parts, run, sql, watch
 from infosedd.version import VERSION
 
 
@@ -20,6 +20,7 @@ def command():
     app.callback(invoke_without_command=True)(_root)
     run.register(app)
     parts.register(app)
+    watch.register(app)
     sql.register(app)
     lists.register(app)
     data.register(app)

@@ -28,3 +28,5 @@ Sources = Annotated[
 MoreSources = Annotated[list[str] | None, typer.Argument(metavar="", hidden=True)]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of training and of every random draw.")]
 Device = Annotated[str | None, typer.Option("--device", help="auto, cpu, cuda, cuda:1 or mps.")]
+RunnerName = Annotated[str | None, typer.Option("--runner", help="threads, processes, dask or dask=ADDRESS.")]
+Workers = Annotated[int | None, typer.Option("--workers", min=1, help="How many files at once.  [default: 2]")]

@@ -1,0 +1,197 @@
+"""A whole study with plain functions: rows, reuse, resumption, and nothing left of what is refused."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from flows import steps
+from flows.home import Home
+from flows.pipeline import Steps, carry_out
+from flows.queries import asking, training_queries
+from flows.stored import keys_of
+from flows.study import MeasureSpec, Study
+from infosedd.corpus import Corpus
+from infosedd.errors import InputError, SurroundingsError
+from warehouse import queries
+
+from .conftest import study_of, write_table
+
+
+def rows(home: Home, sql: str) -> list[tuple]:
+    return queries.run(home.path, sql).rows()
+
+
+def counts(home: Home) -> dict[str, int]:
+    return {
+        table: rows(home, f"select count(*) from {table}")[0][0] for table in ("corpora", "score_models", "estimates")
+    }
+
+
+def test_a_study_runs_and_a_second_run_reuses_everything(study: Study, home: Home) -> None:
+    first = carry_out(study, home, report=False, command="infosedd run small")
+    assert not first.model.reused and not any(answer.reused for answer in first.answers)
+    whole, windows, entropy = (answer.estimates for answer in first.answers)
+    assert whole[0].nats > 3 * whole[0].std_error > 0
+    assert [e.x for e in windows] == ["x[0:2]", "x[2:4]", "x[4:6]"]
+    assert windows[0].nats > max(windows[1].nats, windows[2].nats)
+    assert entropy[0].measure == "entropy"
+    before = counts(home)
+    assert before["corpora"] == before["score_models"] == 1
+
+    second = carry_out(study, home, report=False)
+    assert second.model.reused and second.model.model_id == first.model.model_id
+    assert all(answer.reused for answer in second.answers)
+    assert [[e.nats for e in a.estimates] for a in second.answers] == [
+        [e.nats for e in a.estimates] for a in first.answers
+    ]
+    assert second.answers[0].estimates[0].other("dynkin") is not None
+    assert counts(home) == before
+    assert rows(home, "select status from runs") == [("completed",), ("completed",)]
+    assert rows(home, "select distinct reused from run_estimates order by 1") == [(False,), (True,)]
+
+
+def test_other_data_goes_beside_the_first(study: Study, home: Home, tmp_path: Path) -> None:
+    first = carry_out(study, home, report=False)
+    other = study_of(write_table(tmp_path / "other.csv", seed=1))
+    second = carry_out(other, home, report=False)
+    assert second.corpus.corpus_id != first.corpus.corpus_id
+    assert second.model.model_id != first.model.model_id
+    assert counts(home)["corpora"] == counts(home)["score_models"] == 2
+
+
+def test_another_seed_is_another_model(study: Study, home: Home) -> None:
+    ids = {carry_out(study.model_copy(update={"seed": s}), home, report=False).model.model_id for s in (0, 1)}
+    assert len(ids) == 2
+
+
+def test_a_failure_is_recorded_with_what_resumes_it_and_the_rest_is_reused(study: Study, home: Home) -> None:
+    def fails_at_entropy(study: Study, spec: MeasureSpec, *others: object) -> steps.Answer:
+        if spec.measure == "entropy":
+            raise SurroundingsError("the disk is full", where="/home", remedy="free space")
+        return steps.answer(study, spec, *others)  # type: ignore[arg-type]
+
+    with pytest.raises(SurroundingsError):
+        carry_out(study, home, Steps(answer=fails_at_entropy), command="infosedd run small", report=False)
+    assert rows(home, "select status, error from runs") == [
+        ("failed", "the disk is full, /home; free space; resume with `infosedd run small`")
+    ]
+    again = carry_out(study, home, report=False)
+    assert again.model.reused
+    assert [answer.reused for answer in again.answers] == [True, True, False]
+
+
+def test_an_interruption_is_recorded(study: Study, home: Home) -> None:
+    def interrupted(*_: object) -> steps.Trained:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(study, home, Steps(train=interrupted), command="infosedd run small", report=False)
+    status, error = rows(home, "select status, error from runs")[0]
+    assert status == "interrupted" and "resume with `infosedd run small`" in error
+    assert list(home.locks.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"measures": [{"x": "promoter", "y": "label"}]},
+            ["no block is called 'promoter'", "measure 0", "x, label"],
+        ),
+        ({"measures": [{"x": "x[3:9]", "y": "label"}]}, ["out of range", "positions 0 to 5"]),
+        ({"measures": [{"x": "x", "y": "x[0]"}]}, ["overlap"]),
+        ({"measures": [{"x": "x", "y": "label", "mode": "keep", "window": 7}]}, ["window of 7", "6 positions"]),
+        ({"sites": [{"name": "far", "block": "x", "start": 4, "stop": 9}]}, ["site 'far'", "0 to 5"]),
+        ({"model": {"proces": "uniform"}}, ["no option 'proces'", "did you mean 'process'"]),
+        ({"model": {"training": {"stps": 3}}}, ["'stps'", "did you mean 'steps'"]),
+        ({"model": {"folds": 1}}, ["'folds'", "greater than or equal to 2"]),
+        ({"model": {"queries": [{"noised": "lable"}]}}, ["'lable'"]),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_is_stored(
+    table: Path, home: Home, changes: dict, words: list[str]
+) -> None:
+    study = study_of(table, **changes)
+    with pytest.raises(InputError) as caught:
+        steps.ingest(study, home)
+    for word in words:
+        assert word in str(caught.value)
+    assert not home.corpora.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ["empty"]),
+        ("x,label\n", ["row"]),
+        ("x,lable\nACGTAC,A\n", ["label"]),
+        ("x,label\n" + "ACGTAC,A\nACGTA,A\n" * 50, ["length"]),
+        ("x,label\n" + "ACGTAC,A\nACGTNC,A\n" * 50, ["'N'"]),
+        ("x,label\n" + "ACGTAC,A\nCCGTAC,C\n" * 10, ["20 rows are too few"]),
+    ],
+)
+def test_bad_data_is_refused_before_anything_is_stored(home: Home, tmp_path: Path, text: str, words: list[str]) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        steps.ingest(study_of(path), home)
+    for word in words:
+        assert word in str(caught.value)
+    assert not home.corpora.exists()
+
+
+def test_a_missing_file_is_named(home: Home, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.csv"):
+        steps.ingest(study_of(tmp_path / "none.csv"), home)
+
+
+def test_the_model_is_trained_for_the_studys_questions(study: Study, home: Home) -> None:
+    corpus = Corpus.load(home.corpus(steps.ingest(study, home)))
+    queries_ = [dict(q) for q in training_queries(study, corpus)]
+    assert queries_ == [
+        {"noised": "label", "clean": "x"},
+        {"noised": "label", "clean": "x", "show": "window", "window": 2},
+        {"noised": "label", "clean": ""},
+    ]
+    window = MeasureSpec(measure="mutual_information", x="x[1:4]", y="label")
+    assert asking(study, [window], corpus) == study
+    other = MeasureSpec(measure="mutual_information", x="x[0]", y="x[1:4]")
+    assert len(training_queries(asking(study, [other], corpus), corpus)) == 4
+    named = study.model_copy(update={"model": {**study.model, "queries": [{"noised": "label", "clean": "x"}]}})
+    assert training_queries(named, corpus) == ({"noised": "label", "clean": "x"},)
+
+
+def test_stored_answers_are_told_by_their_canonical_names(study: Study, home: Home) -> None:
+    corpus = Corpus.load(home.corpus(steps.ingest(study, home)))
+    spec = MeasureSpec(measure="mutual_information", x="x[ 0 : 6 ]", y="label")
+    assert keys_of(spec, corpus) == [("mutual_information", "whole", "x", "label", "")]
+    conditional = MeasureSpec(measure="mutual_information", x="x[0]", y="label", z="x[1:]")
+    assert keys_of(conditional, corpus) == [("conditional_mutual_information", "whole", "x[0]", "label", "x[1:6]")]
+    single = replace_window(study.measures[1], 1)
+    assert [key[2] for key in keys_of(single, corpus)] == ["x[0]", "x[2]", "x[4]"]
+
+
+def replace_window(spec: MeasureSpec, window: int) -> MeasureSpec:
+    return spec.model_copy(update={"window": window})
+
+
+def test_the_study_of_a_run_is_kept(study: Study, home: Home) -> None:
+    from flows.launch import latest_run, study_of_run
+
+    outcome = carry_out(study, home, questions=(), report=False)
+    assert outcome.answers == ()
+    assert latest_run(home, "small") == outcome.run_id
+    assert study_of_run(home, outcome.run_id) == study
+    with pytest.raises(InputError, match="no completed run of study 'none'"):
+        latest_run(home, "none")
+
+
+def test_answers_survive_the_way_to_another_process(study: Study, home: Home) -> None:
+    import pickle
+
+    outcome = carry_out(study, home, questions=study.measures[:1], report=False)
+    answer = pickle.loads(pickle.dumps(outcome.answers[0]))
+    assert replace(answer, seconds=0.0).estimates[0].nats == outcome.answers[0].estimates[0].nats
+    assert isinstance(queries.run(home.path, "select 1"), pl.DataFrame)
