@@ -150,7 +150,6 @@ def _of_run(context: Context) -> Facts:
         ("finished", _time(run.get("finished_at"))),
         ("Prefect flow run", run.get("flow_run_id")),
         ("versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
-        ("home", str(context.home)),
     ]
     return Facts("Run", _present(facts))
 

@@ -94,7 +94,7 @@ def _draw_logo(
     width: float,
 ) -> "Figure":
     figure, axes = stacked(
-        width, [78.0] * len(panels), gaps=[34.0] * (len(panels) - 1), left=LOGO_LEFT, right=LOGO_RIGHT, top=22
+        width, [78.0] * len(panels), gaps=[42.0] * (len(panels) - 1), left=LOGO_LEFT, right=LOGO_RIGHT, top=22
     )
     shared = max(float(h.sum(axis=1).max()) for _, h in panels[: len(panels) - 1] or panels)
     for i, ((title, heights), ax) in enumerate(zip(panels, axes, strict=True)):
