@@ -58,6 +58,11 @@ class GeometricSchedule(Schedule):
 
     smallest: float = 1e-3
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.smallest < math.inf:
+            raise InputError(f"smallest is {self.smallest}", remedy="it is the scale of sigma_bar near t = 0, above 0")
+
     @property
     def _ratio(self) -> float:
         return math.log1p(self.total / self.smallest)

@@ -31,14 +31,15 @@ class ExactScore:
     """The score of a law given as a table, by enumeration: slow, small, and right.
 
     ``table`` has one axis a position, in layout order, and sums to 1. Every integral and measure is
-    checked against it without training.
+    checked against it without training. A sight that the law rules out has no posterior; it gets the
+    uniform law, since a divergence from that law is infinite already.
     """
 
     def __init__(self, layout: Layout, table: Tensor) -> None:
         sizes = tuple(layout.vocab_sizes.tolist())
         if tuple(table.shape) != sizes:
             raise InputError(f"the table has shape {tuple(table.shape)}, the layout asks for {sizes}")
-        if bool((table < 0).any()) or abs(float(table.sum()) - 1) > 1e-9:
+        if not (bool((table >= 0).all()) and abs(float(table.sum()) - 1) <= 1e-9):
             raise InputError("the table is not a probability law", remedy="entries of at least 0 that sum to 1")
         self._layout = layout
         self.table = table.double()
@@ -67,6 +68,7 @@ class ExactScore:
                 one_hot = torch.nn.functional.one_hot(self.states[:, i], int(sizes[i])).double()
                 columns.append(joint @ one_hot)
             mass = torch.stack(columns, dim=1)
+            mass = torch.where(mass.sum(-1, keepdim=True) > 0, mass, 1.0)
             out[name] = (mass / mass.sum(-1, keepdim=True)).log()
         return out
 
