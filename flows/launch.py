@@ -1,6 +1,6 @@
 """From a command to a flow run: check what can be checked first, then start Prefect."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flows import steps
 from flows.home import Home
@@ -13,6 +13,9 @@ from flows.study import MeasureSpec, Source, Study
 from flows.watching import Watched, files_of
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
+
+if TYPE_CHECKING:
+    from prefect.client.schemas.objects import State
 
 
 def launch(study: Study, home: Home, command: str) -> Outcome:
