@@ -141,7 +141,7 @@ def _draw(
 def _draw_windows(context: Context, profile: Profile, ax, named: bool, up: float) -> None:
     sites, length = context.sites(profile.block), context.length(profile)
     role = "model" if profile.mode == "keep" else "other"
-    peaks = 3 if profile.mode == "keep" else 0
+    peaks = 4 if profile.mode == "keep" else 0
     plot_profile(profile, ax, length=length, offset=context.offset, role=role, peaks=peaks)
     plot_sites(ax, sites, named=named)
     ax.set_ylabel("")
@@ -192,7 +192,7 @@ def _tips(context: Context, profile: Profile) -> dict[str, str]:
     }
 
 
-def _peak_words(context: Context, windows: Windows, count: int = 3) -> list[str]:
+def _peak_words(context: Context, windows: Windows, count: int = 4) -> list[str]:
     return [
         f"{place(context, int(windows.starts[i]), int(windows.stops[i]))} ({number(float(windows.nats[i]), 3)} nats)"
         for i in windows.clear_peaks(count)

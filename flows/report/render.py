@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 WIDE, NARROW = 690.0, 300.0
 """Widths in points of the drawing for a desk and for a phone."""
 
+MARGIN = 10.0
+"""Points of paper around a figure that is a file of its own."""
+
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _BY_HEX = {light: f"var(--{role})" for role, (light, _) in COLOURS.items()}
 _COLOUR_ATTRIBUTES = ("style", "fill", "stroke", "stop-color")
@@ -59,7 +62,7 @@ def render(picture: Picture) -> Rendered:
     with _house_settings():
         figure = picture.draw(picture.only_width or WIDE)
         drawn, png = _svg_of(figure), BytesIO()
-        figure.savefig(png, format="png", dpi=160, facecolor=COLOURS["paper"][0])
+        figure.savefig(png, format="png", dpi=160, facecolor=COLOURS["paper"][0], bbox_inches=_with_margin(figure))
         small = "" if picture.only_width else _svg_of(picture.draw(NARROW))
     return Rendered(
         wide=inline_svg(drawn, f"{picture.slug}-wide", picture.alt, picture.tips),
@@ -89,13 +92,26 @@ def file_svg(text: str, title: str, alt: str, tips: Mapping[str, str]) -> str:
     """SVG as a file: a title, a description, and light paper behind it, so that it looks right anywhere."""
     root = _parsed(text)
     _add_tips(root, tips)
-    paper = ElementTree.Element(f"{{{_SVG}}}rect", {"width": "100%", "height": "100%", "fill": COLOURS["paper"][0]})
+    width, height = (float(number) for number in root.get("viewBox", "").split()[2:])
+    box = {"x": -MARGIN, "y": -MARGIN, "width": width + 2 * MARGIN, "height": height + 2 * MARGIN}
+    root.set("viewBox", " ".join(f"{value:g}" for value in box.values()))
+    for side in ("width", "height"):
+        root.set(side, f"{box[side]:g}pt")
+    shape = {name: f"{value:g}" for name, value in box.items()}
+    paper = ElementTree.Element(f"{{{_SVG}}}rect", {**shape, "fill": COLOURS["paper"][0]})
     root.insert(0, paper)
     for name, words in (("desc", alt), ("title", title)):
         element = ElementTree.Element(f"{{{_SVG}}}{name}")
         element.text = label(words, 1000)
         root.insert(0, element)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + _written(root)
+
+
+def _with_margin(figure: "Figure"):
+    from matplotlib.transforms import Bbox
+
+    width, height = figure.get_size_inches()
+    return Bbox([[-MARGIN / 72, -MARGIN / 72], [width + MARGIN / 72, height + MARGIN / 72]])
 
 
 def _svg_of(figure: "Figure") -> str:

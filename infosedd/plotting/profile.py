@@ -129,7 +129,7 @@ def plot_profile(
     length: int | None = None,
     offset: int = 0,
     role: str = "model",
-    peaks: int = 3,
+    peaks: int = 4,
 ) -> "Axes":
     """Draw each window over its centre, with the 95 % bands for one window and for all (Bonferroni).
 
