@@ -52,8 +52,8 @@ def stored_estimates(
         return []
     found = run(
         home,
-        "SELECT * FROM estimates WHERE study = $study AND corpus_id = $corpus "
-        "AND model_id IS NOT DISTINCT FROM $model AND ($seed IS NULL OR seed = $seed) "
+        "SELECT * REPLACE (to_json(diagnostics)::VARCHAR AS diagnostics) FROM estimates "
+        "WHERE study = $study AND corpus_id = $corpus AND model_id IS NOT DISTINCT FROM $model AND ($seed IS NULL OR seed = $seed) "
         "ORDER BY created_at, rowid",
         {"study": study, "corpus": corpus_id, "model": model_id, "seed": seed},
     )
@@ -139,7 +139,7 @@ def _estimate_of(row: Mapping) -> Estimate:
         z=row["z"],
         terminal_kl=row["terminal_kl_nats"],
         warnings=tuple(row["warnings"]),
-        diagnostics=dict(_as_mapping(row["diagnostics"])),
+        diagnostics=json.loads(row["diagnostics"]),
     )
 
 

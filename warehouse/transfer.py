@@ -29,6 +29,9 @@ _STUDY_OF = {  # how each partitioned table knows the study of a row
     "checks": "study",
     "external_scores": "study",
 }
+# Maps travel as JSON text: many readers of Parquet don't know maps.
+_PACKED = {"estimates": "REPLACE (to_json(diagnostics)::VARCHAR AS diagnostics)"}
+_UNPACKED = {"estimates": "REPLACE (diagnostics::JSON::MAP(VARCHAR, DOUBLE) AS diagnostics)"}
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,8 @@ def _write_file(con: duckdb.DuckDBPyConnection, table: str, study: str | None, f
     target = folder / name
     target.parent.mkdir(parents=True, exist_ok=True)
     where = "" if study is None else f"WHERE {_STUDY_OF[table]} = ?"
-    sql = f"COPY (SELECT * FROM {table} AS t {where}) TO {_quoted(target)} (FORMAT parquet, COMPRESSION zstd)"
+    rows_of = f"SELECT * {_PACKED.get(table, '')} FROM {table} AS t {where}"
+    sql = f"COPY ({rows_of}) TO {_quoted(target)} (FORMAT parquet, COMPRESSION zstd)"
     rows = schema.single_value(con, sql, [] if study is None else [study])
     return {"table": table, "path": name, "rows": rows, "sha256": _sha256(target)}
 
@@ -139,8 +143,10 @@ def _load_parquet(con: duckdb.DuckDBPyConnection, folder: Path, entry: dict) -> 
         raise InputError("a file of the export is missing", where=str(path), remedy="export again")
     if _sha256(path) != entry["sha256"]:
         raise InputError("a file of the export is not as it was written", where=str(path), remedy="export again")
+    columns = f"* {_UNPACKED.get(entry['table'], '')}"
     con.execute(
-        f"INSERT INTO {entry['table']} BY NAME SELECT * FROM read_parquet(?, hive_partitioning = false)", [str(path)]
+        f"INSERT INTO {entry['table']} BY NAME SELECT {columns} FROM read_parquet(?, hive_partitioning = false)",
+        [str(path)],
     )
 
 

@@ -39,7 +39,8 @@ def test_a_model_is_written_with_a_path_relative_to_the_home(filled: Path) -> No
 def test_an_estimate_is_written_with_its_others(filled: Path) -> None:
     rows = queries.run(
         filled,
-        "SELECT * FROM estimates WHERE model_id = 'model-a' AND mode = 'whole' AND x = 'promoter' AND y = 'bin'",
+        "SELECT *, diagnostics['dynkin_gap_nats'] AS gap, diagnostics['ln_n'] AS ln_n FROM estimates "
+        "WHERE model_id = 'model-a' AND mode = 'whole' AND x = 'promoter' AND y = 'bin'",
     ).to_dicts()
     by_estimator = {row["estimator"]: row for row in rows}
     assert set(by_estimator) == {"loss_difference", "dynkin", "plug_in"}
@@ -51,7 +52,8 @@ def test_an_estimate_is_written_with_its_others(filled: Path) -> None:
         pytest.approx(0.52),
     )
     assert main["warnings"] == ["the two estimators differ"]
-    assert dict(main["diagnostics"]) == {"dynkin_gap_nats": 0.003}
+    assert (main["gap"], main["ln_n"]) == (0.003, None)
+    assert by_estimator["plug_in"]["ln_n"] == pytest.approx(np.log(40))
     assert by_estimator["plug_in"]["std_error_nats"] is None
     assert by_estimator["plug_in"]["ci_low_nats"] is None
 
