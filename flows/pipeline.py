@@ -68,52 +68,75 @@ def carry_out(
     """
     start = time.monotonic()
     run_id = new_run_id()
-    with recorded(run_id, study, home, flow_run_id, command, publish) as warehouse:
-        corpus_id = corpus_id or does.ingest(study, home)
-        corpus = Corpus.load(home.corpus(corpus_id))
-        warehouse.record_corpus(corpus)
-        trained = does.train(study, home, corpus_id)
-        asked = study.measures if questions is None else questions
-        answers = [does.answer(study, spec, home, run_id, corpus_id, trained.model_id) for spec in asked]
-        warehouse.finish_run(run_id, "completed")
+    with recorded(run_id, study, home, flow_run_id, command, publish) as run:
+        with run.during("ingest"):
+            corpus_id = corpus_id or does.ingest(study, home)
+            corpus = Corpus.load(home.corpus(corpus_id))
+            run.warehouse.record_corpus(corpus)
+        with run.during("train"):
+            trained = does.train(study, home, corpus_id)
+        answers = []
+        for spec in study.measures if questions is None else questions:
+            with run.during(f"estimate {spec.label}"):
+                answers.append(does.answer(study, spec, home, run_id, corpus_id, trained.model_id))
+        run.warehouse.finish_run(run_id, "completed")
         if publish:
-            warehouse.publish()
-        page = does.report(study, home, run_id) if report else None
+            run.warehouse.publish()
+        page = None
+        if report:
+            with run.during("report"):
+                page = does.report(study, home, run_id)
     return Outcome(run_id, study, corpus, trained, tuple(answers), page, time.monotonic() - start)
 
 
+@dataclass
+class Run:
+    """A run in the warehouse, and the step it is at."""
+
+    run_id: str
+    warehouse: "Warehouse"
+    command: str
+    step: str = ""
+
+    @contextmanager
+    def during(self, step: str) -> Iterator[None]:
+        self.step = step
+        yield
+        self.step = ""
+
+    def end_early(self, failure: BaseException, publish: bool) -> None:
+        """Write down what ended the run, in which step, and the command that resumes it."""
+        status = "failed" if isinstance(failure, Exception) else "interrupted"
+        name = f"{type(failure).__name__}: {failure}".rstrip(": ")
+        text = str(failure) if isinstance(failure, InfoseddError) else name
+        step = f"{self.step}: " if self.step else ""
+        try:
+            self.warehouse.finish_run(self.run_id, status, f"{step}{text}; resume with `{self.command}`")
+            if publish:
+                self.warehouse.publish()
+        except SurroundingsError as second:
+            failure.add_note(f"the run could not be marked as {status}: {second}")
+
+
 @contextmanager
-def recorded(
-    run_id: str, study: Study, home: Home, flow_run_id: str, command: str, publish: bool
-) -> Iterator["Warehouse"]:
-    """A run in the warehouse; whatever ends it early is written there, with the command that resumes it."""
+def recorded(run_id: str, study: Study, home: Home, flow_run_id: str, command: str, publish: bool) -> Iterator[Run]:
+    """A run that is recorded whatever becomes of it; runs whose process died before are marked first."""
     from warehouse import Warehouse
 
     warehouse = Warehouse(home.path)
-    command = command or f"infosedd run {study.name} --home {home.path}"
+    run = Run(run_id, warehouse, command or f"infosedd run {study.name} --home {home.path}")
     if publish:
         mark_left_runs(home)
-    with alive(home, run_id, command):
+    with alive(home, run_id, run.command):
         warehouse.start_run(run_id, study.name, flow_run_id or None, versions())
         try:
             home.keep_study(run_id, study.model_dump_json(indent=1))
             if publish:
                 warehouse.publish()  # what an earlier run wrote before it was killed is found and reused
-            yield warehouse
+            yield run
         except BaseException as failure:
-            _mark(warehouse, run_id, failure, command, publish)
+            run.end_early(failure, publish)
             raise
-
-
-def _mark(warehouse: "Warehouse", run_id: str, failure: BaseException, command: str, publish: bool) -> None:
-    status = "failed" if isinstance(failure, Exception) else "interrupted"
-    text = str(failure) if isinstance(failure, InfoseddError) else f"{type(failure).__name__}: {failure}".rstrip(": ")
-    try:
-        warehouse.finish_run(run_id, status, f"{text}; resume with `{command}`")
-        if publish:
-            warehouse.publish()
-    except SurroundingsError as second:
-        failure.add_note(f"the run could not be marked as {status}: {second}")
 
 
 def new_run_id() -> str:

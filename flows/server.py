@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from flows.home import Home
+from flows.settings import settings
 from infosedd.errors import InfoseddError, SurroundingsError
 
 START_SECONDS = 180.0  # a fresh home makes its database first: half a minute, more on a busy machine
@@ -30,7 +31,9 @@ def prepare(home: Home) -> None:
     """
     if "prefect" in sys.modules:
         return
-    for name, value in QUIET.items():
+    heartbeat = settings().heartbeat
+    beats = {} if heartbeat is None else {"PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(heartbeat)}
+    for name, value in {**QUIET, **beats}.items():
         os.environ.setdefault(name, value)
     if "PREFECT_API_URL" not in os.environ:
         os.environ["PREFECT_HOME"] = str(home.prefect)

@@ -21,6 +21,8 @@ class Settings(BaseSettings):
     runner: str = Field(default="threads", description="threads, processes, dask or dask=ADDRESS")
     workers: int = Field(default=2, ge=1, description="Files that are run at once, by threads, processes or Dask")
     retries: int = Field(default=2, ge=0, le=3, description="Tries again after the surroundings failed a step")
+    heartbeat: int | None = Field(default=None, ge=30, description="Seconds between signs of life to a Prefect server")
+    notify: str | None = Field(default=None, description="Prefect block told of failures, as slack-webhook/NAME")
     threads: int | None = Field(
         default=None, ge=1, description="Threads of linear algebra; default: torch's own choice"
     )

@@ -142,6 +142,12 @@ class Study(Part):
     report: ReportOptions = ReportOptions()
     seed: int = Field(default=0, ge=0, description="Seed of training and of every random draw")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_name_or_path(cls, value: object) -> object:
+        """A flow's parameter may be the name of a study that ships, or the path of one."""
+        return _raw_study(value) if isinstance(value, str) else value
+
     @property
     def corpus_name(self) -> str:
         return self.source.name or self.name
@@ -163,9 +169,7 @@ def load_study(name_or_path: str | Path, overrides: Sequence[str] = (), **replac
 
     ``replaced`` are whole options such as ``seed``; None leaves the file's own.
     """
-    path = find_study(str(name_or_path))
-    raw = _read_toml(path)
-    _resolve_paths(raw, path.parent)
+    raw = _raw_study(str(name_or_path))
     raw.update({key: value for key, value in replaced.items() if value is not None})
     return build_study(raw, overrides, str(name_or_path))
 
@@ -230,6 +234,13 @@ def question_of(options: Mapping[str, object]) -> MeasureSpec:
         return MeasureSpec.model_validate(options)
     except ValidationError as failure:
         raise explained(failure, MeasureSpec, "the question") from failure
+
+
+def _raw_study(name_or_path: str) -> dict[str, Any]:
+    path = find_study(name_or_path)
+    raw = _read_toml(path)
+    _resolve_paths(raw, path.parent)
+    return raw
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

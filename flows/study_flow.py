@@ -10,6 +10,8 @@ from prefect.runtime import flow_run
 
 from flows import artifacts, steps
 from flows.home import Home
+from flows.hooks import close_in_prefect, tell_failure
+from flows.liveness import mark_left_runs
 from flows.pipeline import Outcome, Steps, carry_out
 from flows.settings import settings
 from flows.study import Study
@@ -28,7 +30,7 @@ def _run_name() -> str:
     return f"{study.name} on {study.corpus_name}, seed {study.seed}"
 
 
-@flow(name="study", flow_run_name=_run_name, persist_result=False, validate_parameters=True)
+@flow(name="study", flow_run_name=_run_name, persist_result=False, on_failure=[tell_failure], on_crashed=[tell_failure])
 def study_flow(
     study: Study,
     home: Path | None = None,
@@ -44,6 +46,7 @@ def study_flow(
         command: What resumes the run, shown where it fails
     """
     place = Home.create(home or settings().home)
+    close_in_prefect(mark_left_runs(place))
     outcome = carry_out(study, place, TASKS, corpus_id=corpus_id, flow_run_id=str(flow_run.id), command=command)
     artifacts.show(outcome)
     return outcome

@@ -16,7 +16,9 @@ from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
 from flows.home import Home
+from flows.hooks import close_in_prefect, tell_failure
 from flows.ledger import Content
+from flows.liveness import mark_left_runs
 from flows.runners import Runner
 from flows.settings import settings
 from flows.study import Study
@@ -31,7 +33,7 @@ def _run_name() -> str:
     return f"{Study.model_validate(parameters['study']).name} on new files of {parameters['place']}"
 
 
-@flow(name="watch", flow_run_name=_run_name, persist_result=False)
+@flow(name="watch", flow_run_name=_run_name, persist_result=False, on_failure=[tell_failure], on_crashed=[tell_failure])
 def watch_flow(
     study: Study,
     place: str,
@@ -55,6 +57,7 @@ def watch_flow(
     chosen = settings(runner=runner, workers=workers)
     pool = Runner.parse(chosen.runner, chosen.workers)
     place_of_results = Home.create(home or chosen.home)
+    close_in_prefect(mark_left_runs(place_of_results))
     watched = watch(study, place, place_of_results, partial(_run_all, pool, command), retry_failed=retry_failed)
     if watched.results:
         create_table_artifact(_rows(watched), key="watch-files", description=f"{study.name} on {place}")

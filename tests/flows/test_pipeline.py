@@ -75,7 +75,7 @@ def test_a_failure_is_recorded_with_what_resumes_it_and_the_rest_is_reused(study
     with pytest.raises(SurroundingsError):
         carry_out(study, home, Steps(answer=fails_at_entropy), command="infosedd run small", report=False)
     assert rows(home, "select status, error from runs") == [
-        ("failed", "the disk is full, /home; free space; resume with `infosedd run small`")
+        ("failed", "estimate H(label): the disk is full, /home; free space; resume with `infosedd run small`")
     ]
     again = carry_out(study, home, report=False)
     assert again.model.reused
@@ -89,7 +89,7 @@ def test_an_interruption_is_recorded(study: Study, home: Home) -> None:
     with pytest.raises(KeyboardInterrupt):
         carry_out(study, home, Steps(train=interrupted), command="infosedd run small", report=False)
     status, error = rows(home, "select status, error from runs")[0]
-    assert status == "interrupted" and "resume with `infosedd run small`" in error
+    assert status == "interrupted" and error.startswith("train: ") and "resume with `infosedd run small`" in error
     assert list(home.locks.iterdir()) == []
 
 
