@@ -9,6 +9,7 @@ Each run is a fresh process, so that peak memory is its own; times leave out imp
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -117,6 +118,9 @@ def run_once(what: str, case: str, path: str) -> None:
     import connectors
 
     connectors.connectors()
+    if what == "write":
+        WRITERS[case](Path(path), int(os.environ["ROWS"]))
+        return
     if case == "ising":
         value = effective_samples_per_second(int(path))
     else:
@@ -156,7 +160,10 @@ def main() -> None:
                 print(f"{case:<10}{rows:>12,}{'':>12}{rate:>8,.0f}/s{'':>8}{f'>{target:,.0f}/s':>10}{peak:>10,.0f}")
                 continue
             path = Path(folder) / case.replace("fasta", "a.fa").replace("csv", "a.csv")
-            WRITERS[case](path, int(rows * options.scale))
+            # In a process of its own too: a child's peak memory starts at its parent's size.
+            count = str(int(rows * options.scale))
+            command = [sys.executable, __file__, "--once", "write", case, str(path)]
+            subprocess.run(command, check=True, env={**os.environ, "ROWS": count})
             baseline, _ = measured("baseline", case, str(path))
             ours, peak = measured("ours", case, str(path))
             numbers = f"{int(rows * options.scale):>12,}{baseline:>12.2f}{ours:>10.2f}{ours / baseline:>8.2f}"

@@ -54,14 +54,15 @@ def categorical(
                 f"column {column.name!r} holds lists or records", remedy="choose a column of plain values"
             )
     missing = _side_by_side([_missing(column, options.missing, tally, source) for column in columns])
-    symbols = options.symbols or _sorted_values(columns)
+    distinct = [column.unique().drop_nulls() for column in columns]
+    symbols = options.symbols or _sorted_values(distinct)
     if not symbols:
         raise source.fail(f"column {columns[0].name!r} has no values", remedy="choose a column with values")
     keeps_missing = bool(missing.any()) and options.missing == "keep"
     if keeps_missing:
         symbols = [*symbols, MISSING]
-    texts = [column.cast(pl.String) for column in columns]
-    codes = _side_by_side([_codes(text, symbols) for text in texts])
+    texts = [column if column.dtype == pl.Categorical else column.cast(pl.String) for column in columns]
+    codes = _side_by_side([_codes(text, symbols, found) for text, found in zip(texts, distinct, strict=True)])
     if missing.any():
         codes[missing] = symbols.index(MISSING) if keeps_missing else -1
     unknown = (codes < 0) & ~missing & tally.keep[:, None]
@@ -69,8 +70,11 @@ def categorical(
         codes, symbols = _unknown_values(unknown, texts, codes, symbols, options, tally, source)
     if options.missing == "hide" and missing.any():
         tally.hide(int(missing[tally.keep].sum()), f"an empty cell in {_names(columns)}")
-    codes[codes < 0] = len(symbols)
-    return Block(name, Vocabulary(tuple(symbols)), len(columns)), codes
+    vocabulary = Vocabulary(tuple(symbols))
+    if (gaps := codes < 0).any():
+        codes = codes.astype(np.int64)
+        codes[gaps] = vocabulary.mask_id
+    return Block(name, vocabulary, len(columns)), codes
 
 
 def binned(
@@ -246,15 +250,17 @@ def _unknown_values(
     elif options.unknown == "hide":
         tally.hide(int(unknown.sum()), reason)
     else:
+        codes = codes.astype(np.int32)
         symbols = [*symbols, *sorted({str(texts[j][i]) for i, j in np.argwhere(unknown).tolist()})]
         for j, text in enumerate(texts):
-            codes[unknown[:, j], j] = _codes(text.filter(pl.Series(unknown[:, j], dtype=pl.Boolean)), symbols)
+            strange = text.filter(pl.Series(unknown[:, j], dtype=pl.Boolean)).cast(pl.String)
+            codes[unknown[:, j], j] = _codes(strange, symbols, strange)
     return codes, symbols
 
 
-def _sorted_values(columns: Sequence[pl.Series]) -> list[str]:
+def _sorted_values(distinct: Sequence[pl.Series]) -> list[str]:
     """All values that occur: numbers by size, texts by letters."""
-    parts = [column.drop_nulls().unique() for column in columns]
+    parts = [part.cast(pl.String) if part.dtype == pl.Categorical else part for part in distinct]
     if len({part.dtype for part in parts}) > 1:
         parts = [part.cast(pl.String) for part in parts]
     found = parts[0] if len(parts) == 1 else pl.concat(parts).unique()
@@ -267,10 +273,15 @@ def _sorted_values(columns: Sequence[pl.Series]) -> list[str]:
     return found.sort().cast(pl.String).to_list()
 
 
-def _codes(texts: pl.Series, symbols: Sequence[str]) -> np.ndarray:
-    """Codes of texts, -1 where a text is empty or not among the symbols."""
-    coded = texts.cast(pl.Enum(symbols), strict=False).to_physical().cast(pl.Int32).fill_null(-1)
-    return coded.to_numpy().copy()
+def _codes(values: pl.Series, symbols: Sequence[str], distinct: pl.Series) -> np.ndarray:
+    """Codes of texts or categories, -1 where a value is empty or not among the symbols."""
+    if values.dtype != pl.Categorical:
+        return values.cast(pl.Enum(symbols), strict=False).to_physical().cast(pl.Int32).fill_null(-1).to_numpy().copy()
+    code_of = {symbol: code for code, symbol in enumerate(symbols)}
+    physical = distinct.to_physical().to_numpy()
+    table = np.full(int(physical.max(initial=0)) + 2, -1, np.min_scalar_type(-len(symbols) - 1))
+    table[physical] = [code_of.get(text, -1) for text in distinct.cast(pl.String).to_list()]
+    return table[values.to_physical().fill_null(len(table) - 1).to_numpy()]
 
 
 def _edges(values: np.ndarray, options: BinBlock, columns: Sequence[pl.Series], source: Source) -> np.ndarray:

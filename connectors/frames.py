@@ -65,20 +65,24 @@ def corpus_of_frame(
     wide = None if asked.counts is None or asked.counts.columns is None else _wide(state, asked.counts.columns)
     state.tally.check_some_left(source.error, f"in {source.uri}")
     whole = bool(state.tally.keep.all())
-    rows = np.arange(frame.height) if whole else np.flatnonzero(state.tally.keep)
+    rows = slice(None) if whole else np.flatnonzero(state.tally.keep)
     if wide is None or asked.counts is None:
-        tokens = {block: codes if whole else codes[rows] for block, codes in state.tokens.items()}
+        tokens = {block: codes[rows] for block, codes in state.tokens.items()}
         weights = None if weights is None else weights[rows]
     else:
         line, symbol = np.nonzero(wide[rows])
-        rows = rows[line]
+        rows = line if isinstance(rows, slice) else rows[line]
         tokens = {block: codes[rows] for block, codes in state.tokens.items()}
         symbols = asked.counts.symbols or asked.counts.columns or ()
         state.add(Block(asked.counts.block or "", Vocabulary(tuple(symbols)), 1), symbol)
         tokens[state.blocks[-1].name] = symbol[:, None]
         weights = wide[rows, symbol]
         groups = np.arange(frame.height) if groups is None else groups
-    ids = None if asked.ids is None else frame[asked.ids.column].cast(pl.String).fill_null("").to_arrow()
+    ids = (
+        None
+        if asked.ids is None
+        else frame[asked.ids.column].cast(pl.String).fill_null("").to_arrow().cast(pa.string())
+    )
     return Corpus(
         name=name,
         blocks=tuple(state.blocks),
@@ -87,7 +91,7 @@ def corpus_of_frame(
         weight_kind="weight" if asked.weights is not None else "count",
         groups=None if groups is None else groups[rows],
         splits=None if splits is None else splits[rows],
-        sequence_ids=None if ids is None else ids.cast(pa.string()).take(pa.array(rows)),
+        sequence_ids=ids if ids is None or isinstance(rows, slice) else ids.take(pa.array(rows)),
         provenance=replace(
             provenance,
             n_read=frame.height,

@@ -43,15 +43,23 @@ def read(sources: Sequence[str], options: Mapping[str, object], name: str) -> Co
 def _read_frames(files: Sequence[Source], asked: TableOptions) -> tuple[pl.DataFrame, list[int]]:
     """The needed columns of all files, one under the other, and the number of rows of each."""
     columns = columns_needed(asked)
+    categories = _only_categories(asked) if len(files) == 1 else ()
     frames = []
     for source in files:
-        with scanned(source, asked) as frame:
-            frames.append(needed(frame, columns, source))
+        with scanned(source, asked, categories) as frame:
+            frames.append(needed(frame, columns, source, asked.missing_values))
     with polars_errors(files[-1]):
         frame = frames[0] if len(frames) == 1 else pl.concat(frames, how="vertical_relaxed")
     if not frame.height:
         raise files[0].fail("the table has no rows", remedy="check that it was written whole")
     return frame, [part.height for part in frames]
+
+
+def _only_categories(asked: TableOptions) -> list[str]:
+    """Columns that are read as categories and as nothing else."""
+    others = columns_needed(asked.model_copy(update={"categories": {}}))
+    named = [column for block in asked.categories.values() for column in block.columns]
+    return [column for column in named if column not in others]
 
 
 def _labels(files: Sequence[Source], heights: list[int], name: str) -> tuple[Block, np.ndarray]:

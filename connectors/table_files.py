@@ -20,12 +20,15 @@ _CHECKED_ROWS = 1000
 
 
 @contextmanager
-def scanned(source: Source, options: TableOptions) -> Iterator[pl.LazyFrame]:
-    """A lazy frame over one file; what Polars refuses on opening becomes the format's error."""
+def scanned(source: Source, options: TableOptions, categories: Sequence[str] = ()) -> Iterator[pl.LazyFrame]:
+    """A lazy frame over one file; what Polars refuses on opening becomes the format's error.
+
+    The columns ``categories`` of CSV are read as Categorical, which spares a text for each cell.
+    """
     kind = table_format(source, options)
     with source.plain_path() as path, polars_errors(source):
         try:
-            yield _scan(path, kind, source, options)
+            yield _scan(path, kind, source, options, categories)
         except pl.exceptions.ComputeError as cause:
             if kind in ("csv", "tsv") and "more fields" in str(cause):
                 _check_cells(path, _separator(kind, source, options), source, options, limit=None)
@@ -68,8 +71,13 @@ def table_format(source: Source, options: TableOptions) -> str:
     return "tsv" if first.count(b"\t") > first.count(b",") else "csv"
 
 
-def needed(frame: pl.LazyFrame, columns: Sequence[str], source: Source) -> pl.DataFrame:
-    """Some columns of a scanned file, read; a column that isn't there is an error that says which are."""
+def needed(
+    frame: pl.LazyFrame, columns: Sequence[str], source: Source, missing_values: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Some columns of a scanned file, read; a column that isn't there is an error that says which are.
+
+    Texts among ``missing_values`` become null.
+    """
     present = frame.collect_schema().names()
     for column in columns:
         if column not in present:
@@ -77,10 +85,24 @@ def needed(frame: pl.LazyFrame, columns: Sequence[str], source: Source) -> pl.Da
     if len(columns) < len(present):
         # Polars notices rows with too many cells only where it reads every column.
         frame.select(pl.all().null_count()).collect(engine="streaming")
-    return frame.select(columns).collect()
+    return _with_gaps(frame.select(columns).collect(), missing_values)
 
 
-def _scan(path: Path, kind: str, source: Source, options: TableOptions) -> pl.LazyFrame:
+def _with_gaps(frame: pl.DataFrame, missing_values: Sequence[str]) -> pl.DataFrame:
+    for column in frame.get_columns():
+        if column.dtype == pl.Categorical:
+            # A look at the distinct values saves one at every cell.
+            if not column.unique().cast(pl.String).is_in(list(missing_values)).any():
+                continue
+            frame = frame.with_columns(column.cast(pl.String))
+        elif column.dtype != pl.String:
+            continue
+        name = pl.col(column.name)
+        frame = frame.with_columns(pl.when(~name.is_in(list(missing_values))).then(name).alias(column.name))
+    return frame
+
+
+def _scan(path: Path, kind: str, source: Source, options: TableOptions, categories: Sequence[str]) -> pl.LazyFrame:
     if kind == "parquet":
         return pl.scan_parquet(path)
     if kind == "arrow":
@@ -89,18 +111,12 @@ def _scan(path: Path, kind: str, source: Source, options: TableOptions) -> pl.La
         return pl.scan_ndjson(path, infer_schema_length=None)
     separator = _separator(kind, source, options)
     _check_cells(path, separator, source, options, _CHECKED_ROWS)
-    frame = pl.scan_csv(
-        path,
-        separator=separator,
-        has_header=options.header,
-        comment_prefix=options.comment,
-        infer_schema=False,
-        null_values=options.missing_values,
-    )
-    if options.header:
-        return frame
-    names = frame.collect_schema().names()
-    return frame.rename({name: f"column_{number}" for number, name in enumerate(names, 1)}, strict=True)
+    form = {"separator": separator, "has_header": options.header, "comment_prefix": options.comment}
+    names = pl.scan_csv(path, infer_schema=False, **form).collect_schema().names()
+    wanted = names if options.header else [f"column_{number}" for number in range(1, len(names) + 1)]
+    kinds = {name: pl.Categorical for name, column in zip(names, wanted, strict=True) if column in categories}
+    frame = pl.scan_csv(path, infer_schema=False, schema_overrides=kinds, **form)
+    return frame.rename(dict(zip(names, wanted, strict=True)))
 
 
 def _separator(kind: str, source: Source, options: TableOptions) -> str:

@@ -4,7 +4,7 @@ import polars as pl
 
 from connectors.frames import SPLIT_NAMES
 from connectors.sources import Source
-from connectors.table_files import scanned
+from connectors.table_files import needed, scanned
 from connectors.table_options import TableOptions
 
 _ALPHABETS = (("dna", "ACGT"), ("rna", "ACGU"), ("protein", "ACDEFGHIKLMNPQRSTVWY"))
@@ -18,7 +18,7 @@ _ID = "an id, not a block"
 def guessed_blocks(source: Source, asked: TableOptions) -> tuple[TableOptions, list[str]]:
     """``asked`` with a block for each column that is not spoken for, and a note on each."""
     with scanned(source, asked) as frame:
-        sample = frame.head(_SAMPLE).collect()
+        sample = needed(frame.head(_SAMPLE), frame.collect_schema().names(), source, asked.missing_values)
     taken = _taken(asked)
     blocks: dict[str, dict[str, object]] = {"sequences": {}, "categories": {}, "bins": {}}
     notes, unique = [], []
