@@ -1,7 +1,7 @@
 """Python arrays, columns and lists of strings as blocks of a corpus."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -27,6 +27,8 @@ def corpus_of(
     column, or a list of strings: strings of one length above 1 are read letter by letter, others
     as whole symbols. ``missing`` says what None and NaN are: an error, hidden tokens, or a symbol.
     """
+    if missing not in get_args(Missing):
+        raise InputError(f"missing is {missing!r}", remedy=f"use one of {', '.join(get_args(Missing))}")
     blocks, tokens = [], {}
     for name, values in columns.items():
         symbols = _symbols(values, name)
@@ -43,16 +45,14 @@ def corpus_of(
         tokens=tokens,
         weights=_weights(weights),
         weight_kind="count" if weights is not None and _are_counts(weights) else "weight",
-        groups=None
-        if groups is None
-        else np.unique(_symbols(groups, "groups")[:, 0].astype(str), return_inverse=True)[1],
+        groups=_groups(groups),
         provenance=Provenance(n_read=next(iter(lengths.values()))),
     )
 
 
 def _symbols(values: Any, name: str) -> np.ndarray:
     """(n, L) array of integers or objects (strings, None)."""
-    array = _to_numpy(values)
+    array = _to_numpy(values, name)
     if array.ndim not in (1, 2):
         raise InputError(f"{name} has {array.ndim} dimensions", remedy="give (n,) or (n, L)")
     if array.size == 0:
@@ -61,7 +61,9 @@ def _symbols(values: Any, name: str) -> np.ndarray:
         array = _whole_numbers(array, name)
     if array.dtype.kind in "iub":
         return array.reshape(len(array), -1)
-    if array.dtype.kind not in "OUS":
+    if array.dtype.kind == "S":
+        array = np.char.decode(array, "latin-1")
+    if array.dtype.kind not in "OU":
         raise InputError(f"{name} has values of type {array.dtype}", remedy="give integers or strings")
     if array.ndim == 1:
         lengths = {len(v) for v in array if isinstance(v, str)}
@@ -71,31 +73,48 @@ def _symbols(values: Any, name: str) -> np.ndarray:
     return array.astype(object).reshape(len(array), -1)
 
 
-def _to_numpy(values: Any) -> np.ndarray:
+def _to_numpy(values: Any, name: str) -> np.ndarray:
     if hasattr(values, "detach"):  # a torch tensor
         return values.detach().cpu().numpy()
-    if hasattr(values, "to_numpy"):  # pandas, Polars, Arrow
-        return np.asarray(values.to_numpy())
-    if isinstance(values, np.ndarray):
-        return values
-    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
-        raise InputError(f"can't read a {type(values).__name__} as samples", remedy="give a list, an array or a column")
-    try:
-        return (
-            np.array(values, dtype=object)
-            if any(isinstance(v, str) or v is None for v in values)
-            else np.asarray(values)
+    if hasattr(values, "to_pylist"):  # Arrow
+        values = values.to_pylist()
+    elif hasattr(values, "to_numpy"):  # pandas, Polars
+        values = np.asarray(values.to_numpy())
+    if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes):
+        raise InputError(
+            f"can't read a {type(values).__name__} as samples", where=name, remedy="give a list, an array or a column"
         )
-    except ValueError as error:
-        raise InputError(f"the rows have different lengths: {error}", remedy="pad or cut them to one length") from error
+    if isinstance(values, np.ndarray) and (values.ndim != 1 or values.dtype.kind != "O"):
+        return values
+    if any(_is_row(v) for v in values):
+        return _stacked(values, name)
+    mixed = any(isinstance(v, str) or v is None for v in values)
+    return np.array(values, dtype=object) if mixed else np.asarray(values)
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, list | tuple | np.ndarray)
+
+
+def _stacked(rows: Sequence | np.ndarray, name: str) -> np.ndarray:
+    """(n, L) array of rows that are lists; a row that is None is missing whole."""
+    lengths = {len(row) if _is_row(row) else 1 for row in rows if row is not None}
+    if len(lengths) != 1:
+        raise InputError(
+            f"the rows of {name} have different lengths, from {min(lengths)} to {max(lengths)}",
+            remedy="pad or cut them to one length",
+        )
+    (length,) = lengths
+    return np.asarray([[None] * length if row is None else row if _is_row(row) else [row] for row in rows])
 
 
 def _whole_numbers(array: np.ndarray, name: str) -> np.ndarray:
     """Floats that are whole numbers or NaN, as objects with None for NaN."""
     known = array[~np.isnan(array)]
-    if not np.array_equal(known, np.floor(known)):
+    wrong = (known != np.floor(known)) | (np.abs(known) > 2**53)
+    if wrong.any():
         raise InputError(
-            f"{name} has fractional numbers such as {known[known != np.floor(known)][0]:g}",
+            f"{name} has numbers such as {known[wrong][0]:g}, which are not whole",
             remedy="bin continuous values first, for example by quantiles",
         )
     if len(known) == array.size:
@@ -105,6 +124,11 @@ def _whole_numbers(array: np.ndarray, name: str) -> np.ndarray:
     return out
 
 
+def _is_missing(value: Any) -> bool:
+    """None, NaN, NaT, or the NA of pandas, which equals nothing, not even itself."""
+    return value is None or type(value).__name__ == "NAType" or value != value
+
+
 def _encode(
     symbols: np.ndarray, name: str, missing: Missing, vocabulary: Vocabulary | None
 ) -> tuple[Vocabulary, np.ndarray]:
@@ -112,7 +136,7 @@ def _encode(
         values, codes = np.unique(symbols, return_inverse=True)
         found, gone = [str(v) for v in values], np.zeros(symbols.shape, bool)
     else:
-        gone = np.array([[v is None or v != v for v in row] for row in symbols])
+        gone = np.array([[_is_missing(v) for v in row] for row in symbols])
         values, present = np.unique(symbols[~gone].astype(str), return_inverse=True)
         codes = np.zeros(symbols.shape, np.int64)
         codes[~gone] = present
@@ -145,9 +169,22 @@ def _weights(weights: Any) -> np.ndarray | None:
     if weights is None:
         return None
     try:
-        return np.asarray(_to_numpy(weights), dtype=np.float64).reshape(-1)
+        return np.asarray(_to_numpy(weights, "weights"), dtype=np.float64).reshape(-1)
     except (TypeError, ValueError) as error:
         raise InputError("the weights are not numbers", remedy="give one number a row") from error
+
+
+def _groups(groups: Any) -> np.ndarray | None:
+    """(n,) codes of whole values: a group is a name, not letters."""
+    if groups is None:
+        return None
+    names = _to_numpy(groups, "groups")
+    if names.size != len(names):
+        raise InputError(f"groups has the shape {names.shape}", remedy="give one group a row")
+    names = names.reshape(-1)
+    if names.dtype.kind in "Of" and (gone := np.array([_is_missing(v) for v in names])).any():
+        raise InputError("groups has a missing value", where=f"row {np.flatnonzero(gone)[0]}", remedy="name its group")
+    return np.unique(names.astype(str), return_inverse=True)[1]
 
 
 def _are_counts(weights: Any) -> bool:
