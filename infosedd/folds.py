@@ -35,11 +35,11 @@ def plan_folds(corpus: Corpus, n_folds: int, seed: int, validation_share: float 
         )
     unit = np.arange(corpus.n) if corpus.groups is None else np.unique(corpus.groups, return_inverse=True)[1]
     n_units = int(unit.max()) + 1
-    if n_units < n_folds + 1:
+    if n_units - -(-n_units // n_folds) < 2 or n_units < n_folds:  # beside a test part, one to train and one to stop
         raise InputError(
-            f"{n_units} groups can't be split into {n_folds} folds",
+            f"{n_units} {'rows' if corpus.groups is None else 'groups'} can't be split into {n_folds} folds",
             where=f"in corpus {corpus.name!r}",
-            remedy="ask for fewer folds, or leave the group column out",
+            remedy="ask for fewer folds" + ("" if corpus.groups is None else ", or leave the group column out"),
         )
     rng = np.random.default_rng(seed)
     fold_of_unit = rng.permutation(n_units) % n_folds
