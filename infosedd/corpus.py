@@ -72,8 +72,13 @@ class Corpus:
             if len(values) != self.n:
                 raise InputError(f"{column} has {len(values)} rows, the blocks have {self.n}")
             object.__setattr__(self, column, np.ascontiguousarray(values, _COLUMN_TYPES[column]))
-        if self.sequence_ids is not None and len(self.sequence_ids) != self.n:
-            raise InputError(f"there are {len(self.sequence_ids)} sequence ids, the blocks have {self.n} rows")
+        if self.splits is not None and self.splits.max(initial=0) >= len(SPLITS):
+            row = int(np.argmax(self.splits))
+            raise InputError(
+                f"split code {self.splits[row]} has no meaning", where=f"row {row}", remedy="use 0, 1 or 2"
+            )
+        if self.sequence_ids is not None:
+            _check_ids(self.sequence_ids, self.n)
         if self.weights is not None:
             _check_weights(self.weights, self.weight_kind)
 
@@ -224,12 +229,22 @@ def _check_blocks(blocks: Sequence[Block], tokens: Mapping[str, np.ndarray]) -> 
         raise InputError(f"blocks {sorted(names)} and token arrays {sorted(tokens)} don't match")
 
 
+def _check_ids(ids: pa.StringArray, n: int) -> None:
+    if len(ids) != n:
+        raise InputError(f"there are {len(ids)} sequence ids, the blocks have {n} rows")
+    if ids.null_count:
+        row = ids.is_null().index(True).as_py()
+        raise InputError("a sequence id is missing", where=f"row {row}", remedy="name every sequence, or none")
+
+
 def _checked_tokens(block: Block, codes: np.ndarray, n: int) -> np.ndarray:
     if codes.ndim != 2 or codes.shape != (n, block.length):
         raise InputError(
             f"block {block.name!r} has tokens of shape {codes.shape}",
             remedy=f"its rows and length ask for {(n, block.length)}",
         )
+    if codes.dtype.kind not in "iub":
+        raise InputError(f"block {block.name!r} has codes of type {codes.dtype}", remedy="give integers")
     if n == 0:
         raise InputError("a corpus needs at least one row", where=f"in block {block.name!r}")
     if codes.min() < 0 or codes.max() > block.vocabulary.size:
