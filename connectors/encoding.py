@@ -22,7 +22,7 @@ class Tally:
     n: int
     keep: np.ndarray = field(init=False)
     dropped: dict[str, int] = field(default_factory=dict)
-    hidden: dict[str, int] = field(default_factory=dict)
+    _hidden: dict[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.keep = np.ones(self.n, bool)
@@ -34,9 +34,15 @@ class Tally:
             self.dropped[reason] = self.dropped.get(reason, 0) + newly
             self.keep &= ~rows
 
-    def hide(self, n_tokens: int, reason: str) -> None:
-        if n_tokens:
-            self.hidden[reason] = self.hidden.get(reason, 0) + n_tokens
+    def hide(self, tokens: np.ndarray, reason: str) -> None:
+        """Count hidden tokens: their number in each row, which counts if the row stays."""
+        self._hidden[reason] = self._hidden.get(reason, 0) + tokens
+
+    @property
+    def hidden(self) -> dict[str, int]:
+        """Hidden tokens of the rows that are in, by reason."""
+        totals = {reason: int(tokens[self.keep].sum()) for reason, tokens in self._hidden.items()}
+        return {reason: total for reason, total in totals.items() if total}
 
     def check_some_left(self, error: type[ConnectorError], where: str) -> None:
         """An error where no row is left, with the reasons."""

@@ -40,7 +40,7 @@ def encoded_letters(
         vocabulary, codes = _unknown_letters(unknown, grid, codes, vocabulary, options, column.name, tally, source)
     if options.missing == "hide" and missing.any():
         codes[missing] = vocabulary.mask_id
-        tally.hide(int(missing.sum()) * length, f"an empty cell in {column.name}")
+        tally.hide(missing * length, f"an empty cell in {column.name}")
     return Block(name, vocabulary, length), codes
 
 
@@ -69,7 +69,7 @@ def categorical(
     if unknown.any():
         codes, symbols = _unknown_values(unknown, texts, codes, symbols, options, tally, source)
     if options.missing == "hide" and missing.any():
-        tally.hide(int(missing[tally.keep].sum()), f"an empty cell in {_names(columns)}")
+        tally.hide(missing.sum(axis=1), f"an empty cell in {_names(columns)}")
     vocabulary = Vocabulary(tuple(symbols))
     if (gaps := codes < 0).any():
         codes = codes.astype(np.int64)
@@ -97,7 +97,7 @@ def binned(
         codes[missing] = len(symbols) - 1
     elif options.missing == "hide":
         codes[missing] = len(symbols)
-        tally.hide(int(missing[tally.keep].sum()), f"an empty cell in {_names(columns)}")
+        tally.hide(missing.sum(axis=1), f"an empty cell in {_names(columns)}")
     else:
         codes[missing] = 0
     return Block(name, Vocabulary(tuple(symbols)), len(columns)), codes, edges
@@ -211,7 +211,7 @@ def _unknown_letters(
     if options.unknown == "drop":
         tally.drop(np.asarray(unknown.any(axis=1)), reason)
     elif options.unknown == "hide":
-        tally.hide(int(unknown.sum()), reason)
+        tally.hide(unknown.sum(axis=1), reason)
     elif options.unknown == "keep":
         added = tuple(chr(point) for point in np.unique(grid[unknown]))
         vocabulary = Vocabulary((*vocabulary.symbols, *added), vocabulary.pad)
@@ -248,7 +248,7 @@ def _unknown_values(
     if options.unknown == "drop":
         tally.drop(np.asarray(unknown.any(axis=1)), reason)
     elif options.unknown == "hide":
-        tally.hide(int(unknown.sum()), reason)
+        tally.hide(unknown.sum(axis=1), reason)
     else:
         codes = codes.astype(np.int32)
         symbols = [*symbols, *sorted({str(texts[j][i]) for i, j in np.argwhere(unknown).tolist()})]

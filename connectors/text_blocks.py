@@ -89,8 +89,7 @@ def _coded(column: _Column, grid: np.ndarray, vocabulary: Vocabulary, tally: Tal
     codes = np.where(grid == _PAD_CODE, vocabulary.code_of.get(PAD, vocabulary.mask_id), codes)
     if column.options.missing == "hide" and column.missing.any():
         codes[column.missing] = vocabulary.mask_id
-        n_hidden = int(column.missing[tally.keep].sum()) * grid.shape[1]
-        tally.hide(n_hidden, f"an empty cell in {column.options.column}")
+        tally.hide(column.missing * grid.shape[1], f"an empty cell in {column.options.column}")
     return codes.astype(vocabulary.dtype)
 
 
@@ -135,6 +134,6 @@ def _apply_unknown(unknown: np.ndarray, options: TextBlock, tally: Tally, source
     if options.unknown == "drop":
         tally.drop(np.asarray(unknown.any(axis=1)), reason)
     elif options.unknown == "hide":
-        tally.hide(int(unknown.sum()), reason)
+        tally.hide(unknown.sum(axis=1), reason)
     else:
         notes.append(f"{int(unknown.sum())} tokens of {options.column} are outside the vocabulary and read {UNKNOWN}")

@@ -113,6 +113,13 @@ def test_unknown_values(tmp_path, policy, size, codes):
     assert corpus.tokens["x"][:, 0].tolist() == codes
 
 
+def test_hidden_tokens_of_dropped_rows_do_not_count(tmp_path):
+    path = written(tmp_path, "s,x\nANNT,a\nACNT,\nACGT,b\n")
+    corpus = ingest(path, sequences={"s": {"column": "s", "unknown": "hide"}}, categories={"x": "x"})
+    assert corpus.n == 2
+    assert corpus.provenance.hidden == {"a letter outside the alphabet in s": 2}
+
+
 def test_unknown_kept_beside_a_hidden_cell(tmp_path):
     block = {"columns": ["x", "y"], "symbols": ["a"], "unknown": "keep", "missing": "hide"}
     corpus = ingest(written(tmp_path, "x,y\na,z\n,a\n"), categories={"x": block})
