@@ -53,8 +53,8 @@ def stored_estimates(
     found = run(
         home,
         "SELECT * REPLACE (to_json(diagnostics)::VARCHAR AS diagnostics) FROM estimates "
-        "WHERE study = $study AND corpus_id = $corpus AND model_id IS NOT DISTINCT FROM $model AND ($seed IS NULL OR seed = $seed) "
-        "ORDER BY created_at, rowid",
+        "WHERE study = $study AND corpus_id = $corpus AND model_id IS NOT DISTINCT FROM $model "
+        "AND ($seed IS NULL OR seed = $seed) ORDER BY created_at, rowid",
         {"study": study, "corpus": corpus_id, "model": model_id, "seed": seed},
     )
     families: dict[tuple, list[Estimate]] = {}
