@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from infosedd.blocks import near_names
 from infosedd.errors import InputError
 from infosedd.networks import AnyComponent
+from infosedd.orders import Order
 from infosedd.processes import ProcessName
 from infosedd.queries import TrainingQuery
 from infosedd.schedules import ScheduleName
@@ -31,7 +32,18 @@ class ModelConfig(BaseModel):
     folds: int = Field(5, ge=2, description="folds of the cross-fit, where the corpus fixes no split")
     draws: int | None = Field(None, ge=1, description="noise draws a row in estimates; none: by sample size")
     integral: Literal["subset", "time"] = Field("subset", description="form of the integral (uniform: always time)")
+    order: Literal["auto"] | Order = Field(
+        "auto",
+        description="how noise takes the tokens of a block: fine positions first (coarse_to_fine) or all at random; "
+        "auto: random where no queries are given, so that any question can be asked",
+    )
     variant: Literal["conditional", "joint"] = Field("conditional", description="what mutual information noises")
+
+    @property
+    def resolved_order(self) -> Order:
+        if self.order != "auto":
+            return self.order
+        return "coarse_to_fine" if self.queries else "random"
 
     @classmethod
     def parse(cls, options: dict, where: str = "in the model configuration") -> "ModelConfig":
@@ -43,9 +55,14 @@ class ModelConfig(BaseModel):
 
 
 def input_error(error: ValidationError, model: type[BaseModel], where: str) -> InputError:
-    """The first problem pydantic found, as one line that names the option."""
-    first = error.errors()[0]
-    path = ".".join(str(part) for part in first["loc"])
+    """The first problem pydantic found, as one line that names the option.
+
+    Of the ways in which an option that takes several kinds of value failed them all, the one that came
+    furthest.
+    """
+    found = error.errors()
+    first = max((e for e in found if e["loc"][:1] == found[0]["loc"][:1]), key=lambda e: len(e["loc"]))
+    path = ".".join(str(part) for part in first["loc"] if "[" not in str(part))
     if first["type"] == "extra_forbidden":
         known = [*model.model_fields] if len(first["loc"]) == 1 else []
         remedy = near_names(path, known) if known else "leave it out"

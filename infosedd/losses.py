@@ -14,6 +14,7 @@ from infosedd.layout import Layout
 from infosedd.networks import ScoreNetwork
 from infosedd.noise import Draw, spread, subset_draw, time_draw
 from infosedd.processes import AbsorbingProcess, NoiseProcess
+from infosedd.queries import Dealt
 from infosedd.schedules import Schedule
 
 
@@ -35,8 +36,7 @@ def noise_batch(
 def row_losses(
     network: ScoreNetwork,
     tokens: Tensor,
-    noised: Tensor,
-    clean: Tensor,
+    dealt: Dealt,
     draw: Draw,
     targets: tuple[str, ...],
     generator: torch.Generator | None = None,
@@ -46,8 +46,8 @@ def row_losses(
     With a ``generator``, the network's dropout is on.
     """
     layout = network.layout
-    seen = torch.where(clean, tokens, torch.where(noised, draw.tokens, layout.vocab_sizes))
-    visibility = torch.where(seen == layout.vocab_sizes, 0.0, clean + noised * draw.visibility).float()
+    seen = torch.where(dealt.clean, tokens, torch.where(dealt.noised, draw.tokens, layout.vocab_sizes))
+    visibility = torch.where(seen == layout.vocab_sizes, 0.0, dealt.clean + dealt.noised * draw.visibility).float()
     device = network.device
     log_posteriors: Mapping[str, Tensor] = network(seen.to(device), visibility.to(device), targets, generator)
     total = torch.zeros(len(tokens))
@@ -55,7 +55,7 @@ def row_losses(
         there = layout.slice_of(name)
         part = _score_entropy(log_posterior, tokens[:, there], draw, there)
         total = total + torch.where(draw.scored[:, there], part, 0.0).sum(1)
-    return total * draw.weight
+    return total * draw.weight * dealt.weight
 
 
 def _score_entropy(log_posterior: Tensor, x0: Tensor, draw: Draw, there: slice) -> Tensor:

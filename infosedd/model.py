@@ -86,7 +86,7 @@ class ScoreModel(Questions):
         """
         config = ModelConfig.parse(config or {}) if not isinstance(config, ModelConfig) else config
         layout = Layout(corpus.blocks)
-        mix = QueryMix(config.queries or (any_subset(layout),), layout)
+        mix = QueryMix(config.queries or (any_subset(layout),), layout, config.resolved_order)
         folds = plan_folds(corpus, config.folds, seed)
         on = resolve_device(device)
         components = choose(layout, mix.target_blocks, corpus.n) if config.network == "auto" else config.network

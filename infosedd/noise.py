@@ -71,7 +71,11 @@ class SubsetNoise:
 
 @dataclass(frozen=True)
 class AllSubsets:
-    """Every subset with its exact weight: no chance at all, 2^|A| - 1 draws."""
+    """Every subset with its exact weight: no chance at all, 2^|A| - 1 draws.
+
+    Where a row's own tokens are unknown, the weights of the subsets that agree on its known ones add up to
+    the weight among the known ones alone, so unknown tokens are just not scored.
+    """
 
     def draws(self, tokens: Tensor, noised: Tensor, vocab_sizes: Tensor, rows: Tensor) -> Iterator[Draw]:
         positions = torch.nonzero(noised).flatten().tolist()
@@ -80,7 +84,7 @@ class AllSubsets:
             for subset in combinations(positions, k):
                 masked = torch.zeros(tokens.shape, dtype=torch.bool)
                 masked[:, list(subset)] = True
-                yield _masked_draw(tokens, masked, vocab_sizes, weight)
+                yield _masked_draw(tokens, masked & (tokens != vocab_sizes), vocab_sizes, weight)
 
     def terminal_factor(self, size: int) -> float:
         return 0.0
@@ -123,8 +127,15 @@ def subset_draw(
     known = noised & (tokens != vocab_sizes)
     size = known.sum(1)
     k = (level * size).long() + 1
-    order = torch.rand(tokens.shape, generator=generator).masked_fill_(~known, 2.0).argsort(1).argsort(1)
-    return _masked_draw(tokens, known & (order < k[:, None]), vocab_sizes, size / k * share)
+    masked = known if int(size.max()) <= 1 else known & _smallest(known, k, generator)
+    return _masked_draw(tokens, masked, vocab_sizes, size / k * share)
+
+
+def _smallest(known: Tensor, k: Tensor, generator: torch.Generator) -> Tensor:
+    """(B, L) bool: k random ones of each row's known tokens."""
+    lot = torch.rand(known.shape, generator=generator).masked_fill_(~known, 2.0)
+    last = lot.sort(1).values.gather(1, (k - 1).clamp(max=known.shape[1] - 1)[:, None])
+    return lot <= last
 
 
 def time_draw(
@@ -166,7 +177,7 @@ def draw_at(
 def spread(rows: Tensor, seed: int) -> Tensor:
     """(B,) float64 numbers in [0, 1) that fill the interval evenly over any run of rows."""
     start = torch.rand((), dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-    return ((rows + 1) * GOLDEN + start) % 1
+    return ((rows + 1).double() * GOLDEN + start) % 1
 
 
 def _masked_draw(tokens: Tensor, masked: Tensor, vocab_sizes: Tensor, weight: Tensor) -> Draw:

@@ -1,14 +1,16 @@
 """What a score model is trained to answer: which tokens are noised, and what is shown of the others."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
-from infosedd.blocks import Selection
+from infosedd.blocks import EMPTY, Selection
 from infosedd.layout import Layout
+from infosedd.orders import Order, levels
 
 Shown = Literal["all", "window", "all_but_window", "subset"]
 
@@ -30,46 +32,84 @@ class TrainingQuery(BaseModel):
 
 
 class QueryMix:
-    """Deals the rows of a batch to queries and draws what each shows."""
+    """Deals the rows of a batch to queries (and to their levels) and draws what each shows."""
 
-    def __init__(self, queries: Sequence[TrainingQuery], layout: Layout) -> None:
-        self.queries = tuple(queries)
+    def __init__(self, queries: Sequence[TrainingQuery], layout: Layout, order: Order = "random") -> None:
         self.layout = layout
-        self._noised = [layout.mask_of(Selection.parse(q.noised, layout.blocks)) for q in queries]
-        self._clean = [
-            layout.mask_of(Selection.parse(q.clean, layout.blocks)) if q.clean else torch.zeros(layout.seq_len).bool()
-            for q in queries
-        ]
-        for query, noised, clean in zip(queries, self._noised, self._clean, strict=True):
-            if bool((noised & clean).any()):
-                Selection.parse(f"{query.noised}+{query.clean}", layout.blocks)  # names the position that repeats
-        weights = torch.tensor([q.weight for q in queries], dtype=torch.float64)
-        self._ends = (weights / weights.sum()).cumsum(0)
+        self._parts = [part for query in queries for part in _parts_of(query, layout, order)]
+        shares = torch.tensor([part.share for part in self._parts], dtype=torch.float64)
+        self._ends = (shares / shares.sum()).cumsum(0).tolist()
 
     @property
     def target_blocks(self) -> tuple[str, ...]:
-        return self.layout.blocks_of(torch.stack(self._noised))
+        return self.layout.blocks_of(torch.stack([part.noised for part in self._parts]))
 
-    def draw(self, n_rows: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """(noised, clean), each (n_rows, L) bool."""
+    def draw(self, n_rows: int, generator: torch.Generator) -> "Dealt":
+        """What is noised and clean in each of ``n_rows`` rows, and the weight of its loss."""
         noised = torch.zeros(n_rows, self.layout.seq_len, dtype=torch.bool)
-        clean = torch.zeros_like(noised)
+        clean, weight = torch.zeros_like(noised), torch.ones(n_rows)
+        offset = float(torch.rand((), generator=generator))
         start = 0
-        for i, query in enumerate(self.queries):
-            stop = n_rows if i == len(self.queries) - 1 else round(float(self._ends[i]) * n_rows)
-            noised[start:stop] = self._noised[i]
-            clean[start:stop] = self._clean[i] & self._shown(query, self._clean[i], stop - start, generator)
+        for part, end in zip(self._parts, self._ends, strict=True):
+            stop = min(n_rows, int(end * n_rows + offset)) if part is not self._parts[-1] else n_rows
+            noised[start:stop] = part.noised
+            clean[start:stop] = part.always | (part.clean & part.shown(stop - start, generator))
+            weight[start:stop] = part.weight
             start = stop
-        return noised, clean
+        return Dealt(noised, clean, weight)
 
-    def _shown(self, query: TrainingQuery, clean: Tensor, n_rows: int, generator: torch.Generator) -> Tensor:
-        if query.show == "all":
-            return torch.ones(n_rows, len(clean), dtype=torch.bool)
-        if query.show == "subset":
+
+@dataclass(frozen=True)
+class Dealt:
+    noised: Tensor
+    """(B, L) bool."""
+    clean: Tensor
+    """(B, L) bool."""
+    weight: Tensor
+    """(B,) factor that makes a level's loss stand for that of all levels."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One level of one query: (L,) masks, its share of the rows, and the weight of its loss."""
+
+    query: TrainingQuery
+    noised: Tensor
+    clean: Tensor
+    always: Tensor
+    share: float
+    weight: float
+
+    def shown(self, n_rows: int, generator: torch.Generator) -> Tensor:
+        """(n_rows, L) bool: what a row shows of the query's clean tokens."""
+        length = len(self.clean)
+        if self.query.show == "all":
+            return torch.ones(n_rows, length, dtype=torch.bool)
+        if self.query.show == "subset":
             share = torch.rand(n_rows, 1, generator=generator)
-            return torch.rand(n_rows, len(clean), generator=generator) < share
-        rank = clean.cumsum(0) - 1
-        last_start = max(0, int(clean.sum()) - query.window)
+            return torch.rand(n_rows, length, generator=generator) < share
+        rank = self.clean.cumsum(0) - 1
+        last_start = max(0, int(self.clean.sum()) - self.query.window)
         first = torch.randint(0, last_start + 1, (n_rows, 1), generator=generator)
-        inside = (rank >= first) & (rank < first + query.window)
-        return inside if query.show == "window" else ~inside
+        inside = (rank >= first) & (rank < first + self.query.window)
+        return inside if self.query.show == "window" else ~inside
+
+
+def _parts_of(query: TrainingQuery, layout: Layout, order: Order) -> list[_Part]:
+    """A query's levels, dealt rows in proportion to the square root of their size, weighted to be unbiased."""
+    noised = Selection.parse(query.noised, layout.blocks)
+    shown = Selection.parse(query.clean, layout.blocks) if query.clean else EMPTY
+    noised + shown  # refuses an overlap
+    steps = levels(noised, layout, order)
+    roots = [level.size**0.5 for level, _ in steps]
+    return [
+        _Part(
+            query,
+            layout.mask_of(level),
+            layout.mask_of(shown),
+            layout.mask_of(coarser),
+            share=query.weight * root / sum(roots),
+            weight=sum(roots) / root,
+        )
+        for (level, coarser), root in zip(steps, roots, strict=True)
+    ]

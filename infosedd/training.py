@@ -142,9 +142,9 @@ class Trainer:
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self.step)
         rows = self._rows(data, generator)
         tokens = data.tokens[rows].long()
-        noised, clean = self.mix.draw(len(rows), generator)
-        draw = noise_batch(tokens, noised, self.process, self.schedule, self.network.layout, generator)
-        losses = row_losses(self.network, tokens, noised, clean, draw, self.mix.target_blocks, generator)
+        dealt = self.mix.draw(len(rows), generator)
+        draw = noise_batch(tokens, dealt.noised, self.process, self.schedule, self.network.layout, generator)
+        losses = row_losses(self.network, tokens, dealt, draw, self.mix.target_blocks, generator)
         loss = losses.mean()
         if not math.isfinite(loss.item()):
             raise NonFiniteLossError(self.step)
@@ -191,9 +191,9 @@ class Trainer:
         for _ in range(copies):
             for part in torch.arange(n).split(2048):
                 tokens = data.tokens[rows[part]].long()
-                noised, clean = self.mix.draw(len(part), generator)
-                draw = noise_batch(tokens, noised, self.process, self.schedule, self.network.layout, generator)
-                batches.append((tokens, noised, clean, draw, weights[part]))
+                dealt = self.mix.draw(len(part), generator)
+                draw = noise_batch(tokens, dealt.noised, self.process, self.schedule, self.network.layout, generator)
+                batches.append((tokens, dealt, draw, weights[part]))
         return batches
 
     @torch.no_grad()
@@ -202,8 +202,8 @@ class Trainer:
         current = [p.detach().clone() for p in self.network.parameters()]
         self._load_into_network(self._average)
         total = weight = 0.0
-        for tokens, noised, clean, draw, weights in batches:
-            losses = row_losses(self.network, tokens, noised, clean, draw, self.mix.target_blocks)
+        for tokens, dealt, draw, weights in batches:
+            losses = row_losses(self.network, tokens, dealt, draw, self.mix.target_blocks)
             total += float((losses.double() * weights).sum())
             weight += float(weights.sum())
         self._load_into_network(current)

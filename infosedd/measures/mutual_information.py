@@ -5,12 +5,19 @@ from typing import Literal
 from infosedd.blocks import EMPTY, Selection
 from infosedd.layout import Layout
 from infosedd.measures.plan import Plan, Sides, Term
+from infosedd.orders import Order, levels
 
 Variant = Literal["conditional", "joint"]
 
 
 def mutual_information(
-    layout: Layout, x: Selection, y: Selection, z: Selection = EMPTY, *, variant: Variant = "conditional"
+    layout: Layout,
+    x: Selection,
+    y: Selection,
+    z: Selection = EMPTY,
+    *,
+    variant: Variant = "conditional",
+    order: Order = "random",
 ) -> Plan:
     """The conditional variant noises Y only and compares X shown with X hidden; the joint one noises both.
 
@@ -18,9 +25,19 @@ def mutual_information(
     """
     sides = Sides(layout)
     if variant == "conditional":
-        shown = sides.view(y, clean=x + z)
-        hidden = sides.view(y, clean=z)
-        return Plan((Term(1.0, [shown], [hidden]),))
-    together = sides.view(x + y, clean=z)
-    apart = [sides.view(x, clean=z), sides.view(y, clean=z)]
-    return Plan((Term(1.0, [together], apart),))
+        terms = (
+            Term(1.0, [sides.view(level, clean=x + z + coarser)], [sides.view(level, clean=z + coarser)])
+            for level, coarser in levels(y, layout, order)
+        )
+        return Plan(tuple(terms))
+    terms = (
+        Term(1.0, [sides.view(level, clean=z + coarser)], _apart(sides, (x, y), level, coarser, z))
+        for level, coarser in levels(x + y, layout, order)
+    )
+    return Plan(tuple(terms))
+
+
+def _apart(sides: Sides, blocks: tuple[Selection, ...], level: Selection, coarser: Selection, z: Selection) -> list:
+    """One view for each of X and Y, which sees what is coarser of its own only."""
+    inner = [(sides.common(level, block), sides.common(coarser, block)) for block in blocks]
+    return [sides.view(mine, clean=z + own) for mine, own in inner if mine.parts]

@@ -4,7 +4,6 @@ Every measure below is a few lines that name the sides. To add one, write a file
 ``Plan`` and list it in ``infosedd/measures/__init__.py``.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -65,5 +64,7 @@ class Sides:
         mask = self.layout.mask_of
         return View(mask(targets), mask(targets if noised is None else noised), mask(clean))
 
-
-PlanBuilder = Callable[..., Plan]
+    def common(self, a: Selection, b: Selection) -> Selection:
+        """The positions that two selections share."""
+        shared = {name: sorted(set(positions) & set(b.positions(name))) for name, positions in a.parts}
+        return Selection.of(shared, self.layout.blocks)

@@ -3,8 +3,13 @@
 from infosedd.blocks import EMPTY, Selection
 from infosedd.layout import Layout
 from infosedd.measures.plan import Plan, Sides, Term
+from infosedd.orders import Order, levels
 
 
-def total_correlation(layout: Layout, x: Selection, z: Selection = EMPTY) -> Plan:
+def total_correlation(layout: Layout, x: Selection, z: Selection = EMPTY, *, order: Order = "random") -> Plan:
     sides = Sides(layout)
-    return Plan((Term(1.0, [sides.view(x, clean=z)], [sides.view(x, noised=EMPTY, clean=z)]),))
+    terms = (
+        Term(1.0, [sides.view(level, clean=z + coarser)], [sides.view(level, noised=EMPTY, clean=z)])
+        for level, coarser in levels(x, layout, order)
+    )
+    return Plan(tuple(terms))
