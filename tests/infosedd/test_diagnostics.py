@@ -1,0 +1,90 @@
+"""Each check: its number, and the line that its warning crosses."""
+
+import numpy as np
+import pytest
+
+from infosedd import diagnostics
+from infosedd.estimation import Sample
+from infosedd.training import History
+
+NOISE = np.random.default_rng(0).normal(0, 1, 400)
+NOISE -= NOISE.mean()
+
+
+def only(checks: list[diagnostics.Check], name: str) -> diagnostics.Check:
+    (check,) = (c for c in checks if c.name == name)
+    return check
+
+
+def test_a_gap_between_the_estimators() -> None:
+    def gap(shift: float, spread: float, size: float = 1.0) -> diagnostics.Check:
+        dynkin = np.full(400, size)
+        checks = diagnostics.dynkin_gap(dynkin + shift + spread * NOISE, dynkin, Sample())
+        assert only(checks, "dynkin_gap_std_error_nats").value == pytest.approx(spread / 20, rel=0.1)
+        return only(checks, "dynkin_gap_nats")
+
+    assert gap(0.2, 0.1).value == pytest.approx(0.2)
+    assert "differ by 0.2 nats" in gap(0.2, 0.1).warning
+    assert "differ" in gap(-0.2, 0.1).warning
+    assert gap(0.2, 1.2).warning == ""  # 3.3 errors
+    assert gap(0.04, 0.01).warning == ""  # 4 %
+    assert gap(0.2, 0.1, size=10).warning == ""  # 2 %
+
+
+def test_overfitting() -> None:
+    def check(held_out: float, error: float, on_training: float) -> diagnostics.Check:
+        return only(diagnostics.overfitting(held_out, error, on_training), "train_held_out_gap_nats")
+
+    assert check(0.5, 0.01, 0.9).value == pytest.approx(0.4)
+    assert "0.9 nats on training rows against 0.5 held out" in check(0.5, 0.01, 0.9).warning
+    assert check(0.5, 0.2, 0.9).warning == ""  # within 4 errors
+    assert check(5.0, 0.01, 6.0).warning == ""  # 20 %
+    assert check(0.5, 0.01, 0.1).warning == ""  # better on held-out rows
+    assert check(-0.1, 0.01, 0.3).warning != ""
+
+
+def history(losses: list[float]) -> History:
+    return History(steps=list(range(len(losses))), held_out=losses)
+
+
+def test_training_that_stopped_too_early() -> None:
+    falling = [10 - i * 0.2 for i in range(21)]
+    settled = [10 * 0.5**i for i in range(21)]
+    check = only(diagnostics.undertrained([history(settled), history(falling)]), "still_falling_share")
+    assert check.value > 0.09  # the last tenth of a straight line gained a tenth of all
+    assert "still falling" in check.warning
+    assert only(diagnostics.undertrained([history(settled)]), "still_falling_share").warning == ""
+    # noise that rises again is no progress
+    assert diagnostics.undertrained([history([*settled, 3.0, 2.0, 1.0])])[0].warning == ""
+    for nothing_learned in ([1.0], [1.0, 1.0], [1.0, 2.0, 3.0]):
+        check = diagnostics.undertrained([history(nothing_learned)])[0]
+        assert (check.value, check.warning) == (0.0, "")
+
+
+def test_above_a_ceiling() -> None:
+    (check,) = diagnostics.above_ceiling(1.0, 0.05, 0.7, "entropy_y")
+    assert (check.name, check.value) == ("entropy_y_nats", 0.7)
+    assert "above entropy_y = 0.7 nats" in check.warning
+    assert diagnostics.above_ceiling(1.0, 0.08, 0.7, "entropy_y")[0].warning == ""
+    assert diagnostics.above_ceiling(0.6, 0.0, 0.7, "entropy_y")[0].warning == ""
+
+
+def test_sample_sizes() -> None:
+    few = diagnostics.sample_size(199.0, 500)
+    assert "only 199 effective samples" in only(few, "n_effective").warning
+    assert only(few, "n_rows").value == 500
+    assert only(diagnostics.sample_size(200.0, 500), "n_effective").warning == ""
+
+
+def test_duplicates_between_training_and_test() -> None:
+    (many,) = diagnostics.duplicates(30, 100)
+    assert many.value == pytest.approx(0.3)
+    assert "30% of the evaluated rows" in many.warning
+    assert diagnostics.duplicates(20, 100)[0].warning == ""
+
+
+def test_hidden_targets() -> None:
+    assert diagnostics.hidden_targets(0.0) == []
+    (check,) = diagnostics.hidden_targets(0.25)
+    assert check.value == 0.25
+    assert "25% of the target tokens are unknown" in check.warning

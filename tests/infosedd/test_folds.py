@@ -1,0 +1,87 @@
+"""Folds: every row is judged once, groups stay together, and too few rows are refused."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from infosedd.blocks import Block, Vocabulary
+from infosedd.corpus import Corpus
+from infosedd.errors import InputError
+from infosedd.folds import Fold, count_duplicates, plan_folds
+
+
+def corpus(n: int = 200, **columns) -> Corpus:
+    codes = np.random.default_rng(1).integers(0, 2, (n, 3))
+    return Corpus("c", (Block("x", Vocabulary(("a", "b")), 3),), {"x": codes}, **columns)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    n=st.integers(50, 300), n_folds=st.integers(2, 10), n_groups=st.none() | st.integers(2, 60), seed=st.integers(0, 9)
+)
+def test_folds_cover_every_row_once_and_keep_groups_together(n: int, n_folds: int, n_groups, seed: int) -> None:
+    groups = None if n_groups is None else np.random.default_rng(seed).integers(0, n_groups, n)
+    if groups is not None:
+        assume(len(np.unique(groups)) > n_folds + 1)
+    folds = plan_folds(corpus(n, groups=groups), n_folds, seed)
+    assert len(folds) == n_folds
+    assert np.array_equal(np.sort(np.concatenate([fold.test for fold in folds])), np.arange(n))
+    for fold in folds:
+        parts = (fold.training, fold.validation, fold.test)
+        assert all(len(part) for part in parts)
+        assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(n))
+        if groups is not None:
+            owned = [set(groups[part]) for part in parts]
+            assert not (owned[0] & owned[1] or owned[0] & owned[2] or owned[1] & owned[2])
+
+
+def test_folds_are_even_and_fixed_by_the_seed() -> None:
+    folds, again, other = (plan_folds(corpus(), 5, seed) for seed in (3, 3, 4))
+    assert {len(fold.test) for fold in folds} == {40}
+    assert {len(fold.validation) for fold in folds} == {16}
+    assert all(np.array_equal(a.test, b.test) for a, b in zip(folds, again, strict=True))
+    assert not np.array_equal(folds[0].test, other[0].test)
+
+
+def test_the_corpus_own_split_is_one_fold() -> None:
+    splits = np.repeat([0, 1, 2], [100, 50, 50])
+    (fold,) = plan_folds(corpus(splits=splits), 5, 0)
+    assert [len(part) for part in (fold.training, fold.validation, fold.test)] == [100, 50, 50]
+    assert set(splits[fold.test]) == {2}
+
+
+@pytest.mark.parametrize("empty", [0, 1, 2])
+def test_a_split_needs_rows_in_each_part(empty: int) -> None:
+    splits = np.repeat([0, 1, 2], [60, 70, 70])
+    splits[np.flatnonzero(splits == empty)[9:]] = (empty + 1) % 3
+    with pytest.raises(InputError, match="9 rows in"):
+        plan_folds(corpus(splits=splits), 5, 0)
+
+
+def test_too_few_rows_or_groups() -> None:
+    with pytest.raises(InputError, match="49 rows are too few"):
+        plan_folds(corpus(49), 5, 0)
+    assert len(plan_folds(corpus(50), 5, 0)) == 5
+    with pytest.raises(InputError, match="4 groups can't be split into 5 folds"):
+        plan_folds(corpus(groups=np.arange(200) % 4), 5, 0)
+    with pytest.raises(InputError, match="50 rows can't be split into 60 folds, in corpus 'c'; ask for fewer folds"):
+        plan_folds(corpus(50), 60, 0)
+
+
+@pytest.mark.parametrize("n_groups", range(1, 8))
+@pytest.mark.parametrize("n_folds", range(2, 6))
+def test_few_groups_give_whole_folds_or_an_error(n_groups: int, n_folds: int) -> None:
+    try:
+        folds = plan_folds(corpus(groups=np.arange(200) % n_groups), n_folds, 0)
+    except InputError:
+        assert n_groups < max(n_folds + 1, 4)
+    else:
+        assert all(len(part) for fold in folds for part in (fold.training, fold.validation, fold.test))
+
+
+def test_duplicates_are_whole_rows_that_training_has_seen() -> None:
+    codes = np.array([[0, 0, 1], [1, 1, 1], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
+    made = Corpus("c", (Block("x", Vocabulary(("a", "b")), 3),), {"x": codes})
+    fold = Fold(np.array([0, 1]), np.array([], int), np.array([2, 3, 4]))
+    assert count_duplicates(made, fold) == 2
