@@ -47,7 +47,7 @@ def row_losses(
     """
     layout = network.layout
     seen = torch.where(dealt.clean, tokens, torch.where(dealt.noised, draw.tokens, layout.vocab_sizes))
-    visibility = torch.where(seen == layout.vocab_sizes, 0.0, dealt.clean + dealt.noised * draw.visibility).float()
+    visibility = torch.where(seen == layout.vocab_sizes, 0.0, dealt.clean + dealt.noised * draw.visibility)
     device = network.device
     log_posteriors: Mapping[str, Tensor] = network(seen.to(device), visibility.to(device), targets, generator)
     total = torch.zeros(len(tokens))

@@ -48,7 +48,7 @@ class LearnedScore:
     @torch.no_grad()
     def log_posterior(self, tokens: Tensor, visibility: Tensor, targets: Sequence[str]) -> dict[str, Tensor]:
         device = self.networks[0].device
-        tokens, visibility = tokens.to(device), visibility.float().to(device)
+        tokens, visibility = tokens.to(device), visibility.to(device)
         each = [network(tokens, visibility, targets) for network in self.networks]
         if len(each) == 1:
             return {name: log_posterior.cpu() for name, log_posterior in each[0].items()}

@@ -41,9 +41,10 @@ class ScoreNetwork(nn.Module):
     ) -> dict[str, Tensor]:
         """``tokens``, ``visibility`` (B, L) -> {block: (B, L_block, N_block) log probabilities}.
 
+        ``visibility`` is best given in float64: near t = 0 it differs from 1 by less than float32 tells.
         With a ``generator``, dropout is on and drawn from it.
         """
-        features = Features(self.layout, tokens, visibility, generator)
+        features = Features(self.layout, tokens, _rounded(visibility), generator)
         total: dict[str, Tensor] = {}
         for name in targets:
             marginal = getattr(self, f"log_marginal_{key(name)}")
@@ -58,6 +59,12 @@ class ScoreNetwork(nn.Module):
         there = self.layout.slice_of(name)
         seen = visibility[:, there]
         partly = (seen > 0) & (seen < 1)
-        odds = torch.where(partly, torch.log1p(size * seen / (1 - seen).clamp(min=1e-12)), 0.0)
+        odds = torch.where(partly, torch.log1p(size * seen / (1 - seen).clamp(min=1e-12)), 0.0).float()
         codes = tokens[:, there].clamp(max=size - 1)[..., None]
         return torch.zeros(*codes.shape[:2], size, device=tokens.device).scatter(-1, codes, odds[..., None])
+
+
+def _rounded(visibility: Tensor) -> Tensor:
+    """As float32, where a token that is almost clean must not round to a clean one."""
+    partly = (visibility > 0) & (visibility < 1)
+    return torch.where(partly, visibility.float().clamp(max=1 - 2**-24), visibility.float())
