@@ -50,6 +50,17 @@ def corpus_of(
     )
 
 
+def shared_vocabulary(columns: dict[str, Any], missing: Missing = "error") -> Vocabulary:
+    """The symbols of several columns together, in the order that each alone would have."""
+    found: set[str] = set()
+    numbers = True
+    for name, values in columns.items():
+        symbols = _symbols(values, name)
+        numbers &= symbols.dtype.kind in "iub"
+        found |= set(_encode(symbols, name, missing, None)[0].symbols)
+    return Vocabulary(tuple(sorted(found, key=int if numbers else None)))
+
+
 def _symbols(values: Any, name: str) -> np.ndarray:
     """(n, L) array of integers or objects (strings, None)."""
     array = _to_numpy(values, name)

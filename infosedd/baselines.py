@@ -85,10 +85,10 @@ def _joint_estimates(values: np.ndarray, shift: float, n_states: int, sample: Sa
     ]
 
 
-def _surprisal(codes: np.ndarray | None, sample: Sample) -> np.ndarray | float:
-    """-log of each row's observed frequency."""
+def _surprisal(codes: np.ndarray | None, sample: Sample) -> np.ndarray:
+    """-log of each row's observed frequency; 0 for no codes."""
     if codes is None:
-        return 0.0
+        return np.zeros(1)
     weights = np.ones(len(codes)) if sample.weights is None else sample.weights
     counts = np.bincount(codes, weights)
     return -np.log(np.maximum(counts, 1e-300)[codes] / weights.sum())

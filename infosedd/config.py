@@ -19,25 +19,29 @@ class ModelConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    process: ProcessName = Field("absorbing", description="how tokens are noised")
-    schedule: ScheduleName = Field("log_linear", description="how fast they are noised, for the time integral")
+    process: ProcessName = Field(default="absorbing", description="how tokens are noised")
+    schedule: ScheduleName = Field(default="log_linear", description="how fast they are noised, for the time integral")
     network: Literal["auto"] | tuple[AnyComponent, ...] = Field(
-        "auto", description="components of the score network; auto picks by length, vocabulary and sample size"
+        default="auto", description="components of the score network; auto picks by length, vocabulary and sample size"
     )
-    members: int = Field(1, ge=1, description="networks a fold, trained from different seeds and averaged")
+    members: int = Field(default=1, ge=1, description="networks a fold, trained from different seeds and averaged")
     queries: tuple[TrainingQuery, ...] = Field(
-        (), description="what will be asked; none: any token from any subset of the others"
+        default=(), description="what will be asked; none: any token from any subset of the others"
     )
-    training: TrainingConfig = Field(default_factory=TrainingConfig)
-    folds: int = Field(5, ge=2, description="folds of the cross-fit, where the corpus fixes no split")
-    draws: int | None = Field(None, ge=1, description="noise draws a row in estimates; none: by sample size")
-    integral: Literal["subset", "time"] = Field("subset", description="form of the integral (uniform: always time)")
+    training: TrainingConfig = Field(default=TrainingConfig(), description="when to stop, and how to step")
+    folds: int = Field(default=5, ge=2, description="folds of the cross-fit, where the corpus fixes no split")
+    draws: int | None = Field(default=None, ge=1, description="noise draws a row in estimates; none: by sample size")
+    integral: Literal["subset", "time"] = Field(
+        default="subset", description="form of the integral (uniform: always time)"
+    )
     order: Literal["auto"] | Order = Field(
-        "auto",
+        default="auto",
         description="how noise takes the tokens of a block: fine positions first (coarse_to_fine) or all at random; "
         "auto: random where no queries are given, so that any question can be asked",
     )
-    variant: Literal["conditional", "joint"] = Field("conditional", description="what mutual information noises")
+    variant: Literal["conditional", "joint"] = Field(
+        default="conditional", description="what mutual information noises"
+    )
 
     @property
     def resolved_order(self) -> Order:

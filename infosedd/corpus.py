@@ -90,8 +90,9 @@ class Corpus:
     @property
     def n_draws(self) -> int:
         """Number of draws: the sum of the counts where rows are counted, else the number of rows."""
-        counted = self.weights is not None and self.weight_kind == "count"
-        return int(self.weights.sum()) if counted else self.n
+        if self.weights is None or self.weight_kind != "count":
+            return self.n
+        return int(self.weights.sum())
 
     @cached_property
     def corpus_id(self) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from infosedd.estimation import Sample, mean_and_error
+from infosedd.results import NORMAL_95
 from infosedd.training import History
 
 
@@ -76,3 +77,18 @@ def hidden_targets(share: float) -> list[Check]:
     """Share of target tokens that the data itself hides, and so were not scored."""
     text = f"{share:.0%} of the target tokens are unknown and were not scored" if share > 0 else ""
     return [Check("hidden_target_share", share, text)] if share > 0 else []
+
+
+def disjoint_supports(log_ratios: np.ndarray, n_q: int) -> list[Check]:
+    """Share of a KL carried by rows that q gives less than 1 / n_q of p's chance; warns above 20 %."""
+    total = np.abs(log_ratios).sum()
+    rare = log_ratios > np.log(n_q)
+    share = float(log_ratios[rare].sum() / total) if total > 0 else 0.0
+    text = "q hardly ever has what these rows of p have: the supports may be disjoint, the truth infinite"
+    return [Check("rare_under_q_share", share, text if share > 0.2 else "")]
+
+
+def no_dependence(nats: float, error: float) -> list[Check]:
+    """Says when an interval of a mutual information reaches 0."""
+    text = "no dependence was found that held-out data confirm: the interval holds 0"
+    return [Check("z_score", nats / error if error > 0 else 0.0, text if nats - NORMAL_95 * error <= 0 else "")]

@@ -8,9 +8,10 @@ and whose ``pointwise`` values are in row order.
 from dataclasses import dataclass
 from typing import Any
 
-from infosedd.arrays import Missing, corpus_of
+from infosedd.arrays import Missing, corpus_of, shared_vocabulary
 from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
+from infosedd.errors import InputError
 from infosedd.model import ScoreModel
 from infosedd.queries import TrainingQuery
 from infosedd.results import Estimate
@@ -108,6 +109,38 @@ def o_information(
     """Omega(X) = TC(X) - DTC(X), also given Z, in nats. Options as in ``mutual_information``."""
     data = _Data(x, condition, weights, groups, missing)
     return _of_one("o_information", data, config, seed, device)
+
+
+def kl_divergence(
+    x_p: Any,
+    x_q: Any,
+    *,
+    weights_p: Any = None,
+    weights_q: Any = None,
+    groups_p: Any = None,
+    groups_q: Any = None,
+    config: ModelConfig | dict | None = None,
+    seed: int = 0,
+    device: str = "auto",
+    missing: Missing = "error",
+) -> Estimate:
+    """KL(p || q) in nats from draws of each; one model a corpus. See ``infosedd.divergence`` for its error."""
+    from infosedd import divergence
+
+    columns = {"p": x_p, "q": x_q}
+    vocabulary = shared_vocabulary(columns, missing)
+    p, q = (
+        corpus_of({"x": x}, weights=w, groups=g, missing=missing, vocabularies={"x": vocabulary})
+        for x, w, g in ((x_p, weights_p, groups_p), (x_q, weights_q, groups_q))
+    )
+    if p.blocks != q.blocks:
+        raise InputError(
+            f"the two corpora have {p.blocks[0].length} and {q.blocks[0].length} positions", remedy="cut or pad one"
+        )
+    config = _config(config)
+    if not config.queries:
+        config = config.model_copy(update={"queries": (TrainingQuery(noised="x"),)})
+    return divergence.kl_divergence(_fit(p, config, seed, device), _fit(q, config, seed, device))
 
 
 @dataclass(frozen=True)

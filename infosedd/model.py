@@ -12,6 +12,7 @@ from threading import Lock
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -33,26 +34,6 @@ from infosedd.training import Data, History, Trainer
 
 EVALUATIONS = 200_000
 """Noise draws times rows that an estimate aims at, where ``draws`` is not given."""
-
-
-class LearnedScore:
-    """The mean posterior of one or more networks."""
-
-    def __init__(self, networks: Sequence[ScoreNetwork]) -> None:
-        self.networks = tuple(networks)
-
-    @property
-    def layout(self) -> Layout:
-        return self.networks[0].layout
-
-    @torch.no_grad()
-    def log_posterior(self, tokens: Tensor, visibility: Tensor, targets: Sequence[str]) -> dict[str, Tensor]:
-        device = self.networks[0].device
-        tokens, visibility = tokens.to(device), visibility.to(device)
-        each = [network(tokens, visibility, targets) for network in self.networks]
-        if len(each) == 1:
-            return {name: log_posterior.cpu() for name, log_posterior in each[0].items()}
-        return {name: (torch.stack([e[name] for e in each]).logsumexp(0) - np.log(len(each))).cpu() for name in targets}
 
 
 class ScoreModel(Questions):
@@ -162,7 +143,7 @@ class ScoreModel(Questions):
         return plan_folds(self.require_corpus(), self.config.folds, self.card.seed)
 
     @cached_property
-    def _n_duplicates(self) -> int:
+    def n_duplicates(self) -> int:
         return count_duplicates(self.require_corpus(), self.folds[0])
 
     def require_corpus(self) -> Corpus:
@@ -174,17 +155,13 @@ class ScoreModel(Questions):
             )
         return self.corpus
 
-    def scores(self) -> list[LearnedScore]:
-        """One score a fold."""
-        return [LearnedScore(members) for members in self.networks]
-
-    def noise(self, n_rows: int, size: int, *, seed: int = 0) -> Noise:
+    def noise(self, n_rows: int, size: int) -> Noise:
         """The noise that estimates use: more draws a row where rows are few, at most |A| in the subset form."""
         draws = self.config.draws or max(1, EVALUATIONS // n_rows)
         if self.config.process == "absorbing" and self.config.integral == "subset":
-            return SubsetNoise(min(draws, size), seed)
+            return SubsetNoise(min(draws, size))
         process, schedule = PROCESSES[self.config.process](), SCHEDULES[self.config.schedule]()
-        return TimeNoise(process, schedule, min(draws, 16), seed)
+        return TimeNoise(process, schedule, min(draws, 16))
 
     def save(self, path: Path | str) -> Path:
         """Write ``weights.safetensors`` and ``card.json`` into the folder ``path``."""
@@ -202,7 +179,12 @@ class ScoreModel(Questions):
         """Open a saved model; refuses an unknown format and weights that don't match their digest."""
         card = load_card(path)
         config = ModelConfig.parse(dict(card.config), f"in the card of model {card.model_id}")
-        state = load_file(Path(path) / "weights.safetensors")
+        try:
+            state = load_file(Path(path) / "weights.safetensors")
+        except (FileNotFoundError, SafetensorError) as error:
+            raise InputError(
+                f"the weights can't be read: {error}", where=str(path), remedy="delete the folder and train it again"
+            ) from error
         if weights_sha256(state) != card.weights_sha256:
             raise InputError(
                 "the weights don't match the digest on the model's card", where=str(path), remedy="train it again"

@@ -7,7 +7,7 @@ as importing torch itself; and a resumable training needs the state as named ten
 from collections.abc import Sequence
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 
 class AdamW:
@@ -21,7 +21,7 @@ class AdamW:
         betas: tuple[float, float] = (0.9, 0.99),
         epsilon: float = 1e-8,
     ) -> None:
-        self.parameters = list(parameters)
+        self.parameters: list[Tensor] = [*parameters]
         self.learning_rates, self.weight_decays = list(learning_rates), list(weight_decays)
         self.betas, self.epsilon = betas, epsilon
         self.n_steps = 0

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
 from infosedd.blocks import EMPTY, Selection
+from infosedd.errors import InputError
 from infosedd.layout import Layout
 from infosedd.orders import Order, levels
 
@@ -25,10 +26,10 @@ class TrainingQuery(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     noised: str = Field(description="block expression of the tokens to predict")
-    clean: str = Field("", description="block expression of the tokens that are shown")
-    show: Shown = Field("all", description="all, window, all_but_window or subset of the clean tokens")
-    window: int = Field(1, ge=1, description="length of the run, for window and all_but_window")
-    weight: float = Field(1.0, gt=0, description="share of the training batch, relative to the other queries")
+    clean: str = Field(default="", description="block expression of the tokens that are shown")
+    show: Shown = Field(default="all", description="all, window, all_but_window or subset of the clean tokens")
+    window: int = Field(default=1, ge=1, description="length of the run, for window and all_but_window")
+    weight: float = Field(default=1.0, gt=0, description="share of the training batch, relative to the other queries")
 
 
 class QueryMix:
@@ -99,7 +100,8 @@ def _parts_of(query: TrainingQuery, layout: Layout, order: Order) -> list[_Part]
     """A query's levels, dealt rows in proportion to the square root of their size, weighted to be unbiased."""
     noised = Selection.parse(query.noised, layout.blocks)
     shown = Selection.parse(query.clean, layout.blocks) if query.clean else EMPTY
-    noised + shown  # refuses an overlap
+    if noised.overlaps(shown):
+        raise InputError(f"a training query names {noised.text!r} as noised and {shown.text!r} as shown, which overlap")
     steps = levels(noised, layout, order)
     roots = [level.size**0.5 for level, _ in steps]
     return [

@@ -1,8 +1,9 @@
 """The questions a score model answers: each measure as a method that returns an ``Estimate``."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -10,15 +11,20 @@ import torch
 from infosedd import diagnostics, measures
 from infosedd.baselines import entropy_baselines, mutual_information_baselines, tokens_of
 from infosedd.blocks import EMPTY, Selection
+from infosedd.card import ModelCard
+from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
 from infosedd.estimation import Sample, estimate_of, mean_and_error
+from infosedd.folds import Fold
+from infosedd.layout import Layout
 from infosedd.measures import Plan
+from infosedd.networks import ScoreNetwork
+from infosedd.noise import Noise
 from infosedd.progress import Progress, ProgressCallback, silent
 from infosedd.results import Estimate, Mode
-
-if TYPE_CHECKING:
-    from infosedd.model import ScoreModel
+from infosedd.scores import LearnedScore
+from infosedd.training import History
 
 TRAINING_ROWS = 2000
 """Training rows that the overfitting check looks at."""
@@ -59,11 +65,35 @@ class Profile:
         return plot_profile(self, ax, **options)
 
 
-class Questions:
-    """Methods shared by models; ``data=None`` means the held-out rows of the model's own corpus."""
+class Questions(ABC):
+    """Every measure of a model; ``data=None`` means the held-out rows of the model's own corpus."""
+
+    card: ModelCard
+    config: ModelConfig
+    layout: Layout
+    networks: Sequence[Sequence[ScoreNetwork]]
+    histories: Sequence[History]
+
+    @property
+    @abstractmethod
+    def folds(self) -> Sequence[Fold]:
+        """The folds that the networks were trained on, in order."""
+
+    @property
+    @abstractmethod
+    def n_duplicates(self) -> int:
+        """Test rows of the first fold that are among its training rows."""
+
+    @abstractmethod
+    def require_corpus(self) -> Corpus:
+        """The model's own corpus; InputError where it is not at hand."""
+
+    @abstractmethod
+    def noise(self, n_rows: int, size: int) -> Noise:
+        """The noise for ``n_rows`` rows of which ``size`` tokens are noised together."""
 
     def mutual_information(
-        self: "ScoreModel",
+        self,
         x: str,
         y: str,
         condition: str | None = None,
@@ -75,7 +105,7 @@ class Questions:
         named, target, z = self._select(x), self._select(y), self._given(condition)
         shown = self._complement(named) if mode == "remove" else named
         _require_disjoint(named, target, z)
-        noised, clean = (shown, target) if _noise_first(shown, target) else (target, shown)
+        noised, clean = self._sides(shown, target)
         plan = measures.mutual_information(
             self.layout, clean, noised, z, variant=self.config.variant, order=self.config.resolved_order
         )
@@ -84,36 +114,35 @@ class Questions:
         facts = {"measure": measure, "mode": mode, "x": named.text, "y": target.text, "z": z.text}
         baselines = mutual_information_baselines(values.corpus, values.rows, shown, target, z, **facts)
         checks = self._ceilings(values, shown, target, z)
+        if mode == "whole":
+            checks += diagnostics.no_dependence(*mean_and_error(values.loss_difference, self._sample(values)))
         return self._estimate(plan, values, facts, baselines, noised, checks, data)
 
-    def entropy(self: "ScoreModel", x: str, condition: str | None = None, data: Corpus | None = None) -> Estimate:
+    def entropy(self, x: str, condition: str | None = None, data: Corpus | None = None) -> Estimate:
         """H(X | Z) in nats; in expectation an upper bound where rows are held out."""
         chosen, z = self._select(x), self._given(condition)
         _require_disjoint(chosen, z)
+        self._require_learned(chosen)
         plan = measures.entropy(self.layout, chosen, z, order=self.config.resolved_order)
         values = self._values(plan, data)
         facts = {"measure": "entropy", "x": chosen.text, "z": z.text}
         baselines = entropy_baselines(values.corpus, values.rows, chosen, z, **facts)
         return self._estimate(plan, values, facts, baselines, chosen, [], data)
 
-    def total_correlation(
-        self: "ScoreModel", x: str, condition: str | None = None, data: Corpus | None = None
-    ) -> Estimate:
+    def total_correlation(self, x: str, condition: str | None = None, data: Corpus | None = None) -> Estimate:
         """TC(X | Z) = SUM_i H(x_i | z) - H(x | z), in nats."""
         return self._multivariate("total_correlation", x, condition, data)
 
-    def dual_total_correlation(
-        self: "ScoreModel", x: str, condition: str | None = None, data: Corpus | None = None
-    ) -> Estimate:
+    def dual_total_correlation(self, x: str, condition: str | None = None, data: Corpus | None = None) -> Estimate:
         """DTC(X | Z) = H(x | z) - SUM_i H(x_i | rest, z), in nats; one network pass a position."""
         return self._multivariate("dual_total_correlation", x, condition, data)
 
-    def o_information(self: "ScoreModel", x: str, condition: str | None = None, data: Corpus | None = None) -> Estimate:
+    def o_information(self, x: str, condition: str | None = None, data: Corpus | None = None) -> Estimate:
         """Omega = TC - DTC, in nats: above 0 redundancy prevails, below synergy."""
         return self._multivariate("o_information", x, condition, data)
 
     def profile(
-        self: "ScoreModel",
+        self,
         x: str,
         y: str,
         condition: str | None = None,
@@ -138,7 +167,7 @@ class Questions:
             progress(Progress("profile", (i + 1) / len(starts), None, f"window {name}"))
         return Profile(tuple(estimates), starts, window, mode)
 
-    def pairwise_matrix(self: "ScoreModel", x: str, data: Corpus | None = None) -> np.ndarray:
+    def pairwise_matrix(self, x: str, data: Corpus | None = None) -> np.ndarray:
         """(L, L) mutual information of each pair of positions in nats; 0 on the diagonal."""
         selection = self._select(x)
         singles = [Selection.of({name: [i]}, self.layout.blocks) for name, p in selection.parts for i in p]
@@ -147,23 +176,25 @@ class Questions:
             for j in range(i):
                 plan = measures.mutual_information(self.layout, singles[j], singles[i])
                 values = self._values(plan, data)
-                sample = Sample.of(values.corpus, values.rows)
+                sample = self._sample(values)
                 matrix[i, j] = matrix[j, i] = mean_and_error(values.loss_difference, sample)[0]
         return matrix
 
-    def _multivariate(self: "ScoreModel", measure: str, x: str, condition: str | None, data: Corpus | None) -> Estimate:
+    def _multivariate(self, measure: str, x: str, condition: str | None, data: Corpus | None) -> Estimate:
         chosen, z = self._select(x), self._given(condition)
         _require_disjoint(chosen, z)
+        self._require_learned(chosen)
         plan = getattr(measures, measure)(self.layout, chosen, z, order=self.config.resolved_order)
         values = self._values(plan, data)
         return self._estimate(plan, values, {"measure": measure, "x": chosen.text, "z": z.text}, (), chosen, [], data)
 
-    def _values(self: "ScoreModel", plan: Plan, data: Corpus | None, *, training: bool = False) -> Values:
+    def _sample(self, values: Values) -> Sample:
+        return Sample.of(values.corpus, values.rows)
+
+    def _values(self, plan: Plan, data: Corpus | None, *, training: bool = False) -> Values:
         """Evaluate a plan on held-out rows, each by the network of its fold, or on other data by all networks."""
         if data is not None:
             self._require_same_blocks(data)
-            from infosedd.model import LearnedScore
-
             work = [(LearnedScore([n for members in self.networks for n in members]), np.arange(data.n))]
             corpus = data
         else:
@@ -171,7 +202,7 @@ class Questions:
             folds = self.folds[:1] if training else self.folds
             work = [
                 (score, _evenly(fold.training, TRAINING_ROWS) if training else fold.test)
-                for score, fold in zip(self.scores(), folds, strict=False)
+                for score, fold in zip(map(LearnedScore, self.networks), folds, strict=False)
             ]
         noise = self.noise(sum(len(rows) for _, rows in work), plan.noised_size())
         parts = [measures.evaluate(plan, score, self.layout.tokens_of(corpus, rows), noise) for score, rows in work]
@@ -189,7 +220,7 @@ class Questions:
         return Values(corpus, rows[order], loss, dynkin, noise.terminal_factor(plan.noised_size()))
 
     def _estimate(
-        self: "ScoreModel",
+        self,
         plan: Plan,
         values: Values,
         facts: dict,
@@ -198,7 +229,7 @@ class Questions:
         checks: list[diagnostics.Check],
         data: Corpus | None,
     ) -> Estimate:
-        sample = Sample.of(values.corpus, values.rows)
+        sample = self._sample(values)
         main = estimate_of(values.loss_difference, sample, **facts)
         terminal = values.terminal_factor * abs(main.nats)
         checks = [
@@ -210,10 +241,10 @@ class Questions:
         ]
         if data is None:
             fold = self.folds[0]
-            checks += diagnostics.duplicates(self._n_duplicates, len(fold.test))
+            checks += diagnostics.duplicates(self.n_duplicates, len(fold.test))
             if facts.get("mode", "whole") == "whole":
                 seen = self._values(plan, None, training=True)
-                on_training = mean_and_error(seen.loss_difference, Sample.of(seen.corpus, seen.rows))[0]
+                on_training = mean_and_error(seen.loss_difference, self._sample(seen))[0]
                 checks += diagnostics.overfitting(main.nats, main.std_error, on_training)
         dynkin = estimate_of(values.dynkin, sample, estimator="dynkin", terminal_kl=terminal, **facts)
         return replace(
@@ -226,13 +257,11 @@ class Questions:
             others=(dynkin, *baselines),
         )
 
-    def _ceilings(
-        self: "ScoreModel", values: Values, x: Selection, y: Selection, z: Selection
-    ) -> list[diagnostics.Check]:
+    def _ceilings(self, values: Values, x: Selection, y: Selection, z: Selection) -> list[diagnostics.Check]:
         """Entropies that the mutual information can't exceed, for sides small enough to count."""
         if z.parts:
             return []
-        sample = Sample.of(values.corpus, values.rows)
+        sample = self._sample(values)
         checks = []
         for name, side in (("entropy_x", x), ("entropy_y", y)):
             if side.size == 1:
@@ -241,13 +270,39 @@ class Questions:
                 checks += diagnostics.above_ceiling(main, error, ceiling, name)
         return checks
 
-    def _select(self: "ScoreModel", expression: str) -> Selection:
+    def _sides(self, x: Selection, y: Selection) -> tuple[Selection, Selection]:
+        """(noised, clean): the smaller side is noised, y where they are equal, if the model has learned it."""
+        sides = (x, y) if x.size < y.size else (y, x)
+        if self.config.variant == "joint":
+            self._require_learned(x + y)
+        elif not self._has_learned(sides[0]) and self._has_learned(sides[1]):
+            return sides[1], sides[0]
+        else:
+            self._require_learned(sides[0])
+        return sides
+
+    def _has_learned(self, targets: Selection) -> bool:
+        """Has training noised every token of ``targets``?"""
+        noised = [self._select(query.noised) for query in self.config.queries]
+        return not noised or all(
+            any(i in seen.positions(name) for seen in noised) for name, positions in targets.parts for i in positions
+        )
+
+    def _require_learned(self, targets: Selection) -> None:
+        if not self._has_learned(targets):
+            raise InputError(
+                f"the model has not learned to predict {targets.text!r}",
+                where=f"model {self.card.model_id}",
+                remedy="train it with queries that noise it",
+            )
+
+    def _select(self, expression: str) -> Selection:
         return Selection.parse(expression, self.layout.blocks)
 
-    def _given(self: "ScoreModel", condition: str | None) -> Selection:
+    def _given(self, condition: str | None) -> Selection:
         return self._select(condition) if condition else EMPTY
 
-    def _complement(self: "ScoreModel", selection: Selection) -> Selection:
+    def _complement(self, selection: Selection) -> Selection:
         """The other positions of the blocks that a selection touches."""
         lengths = {block.name: block.length for block in self.layout.blocks}
         rest = {name: sorted(set(range(lengths[name])) - set(positions)) for name, positions in selection.parts}
@@ -257,13 +312,13 @@ class Questions:
             )
         return Selection.of(rest, self.layout.blocks)
 
-    def _one_run(self: "ScoreModel", x: str) -> tuple[str, tuple[int, ...]]:
+    def _one_run(self, x: str) -> tuple[str, tuple[int, ...]]:
         selection = self._select(x)
         if len(selection.parts) != 1 or np.any(np.diff(selection.parts[0][1]) != 1):
             raise InputError(f"a profile slides over one run of positions of one block, not over {x!r}")
         return selection.parts[0]
 
-    def _require_same_blocks(self: "ScoreModel", data: Corpus) -> None:
+    def _require_same_blocks(self, data: Corpus) -> None:
         if data.blocks != self.layout.blocks:
             raise InputError(
                 "the data's blocks differ from the model's",
@@ -275,11 +330,6 @@ class Questions:
 def _evenly(rows: np.ndarray, most: int) -> np.ndarray:
     """At most ``most`` of the rows, evenly spaced: files are often sorted."""
     return rows[:: -(-len(rows) // most)]
-
-
-def _noise_first(x: Selection, y: Selection) -> bool:
-    """Noise the side with fewer tokens; y where they are equal."""
-    return x.size < y.size
 
 
 def _require_disjoint(*selections: Selection) -> None:

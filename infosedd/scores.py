@@ -7,6 +7,7 @@ for a token noised by the uniform process.
 """
 
 from collections.abc import Mapping, Sequence
+from math import log
 from typing import Protocol
 
 import torch
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from infosedd.errors import InputError
 from infosedd.layout import Layout
+from infosedd.networks import ScoreNetwork
 
 
 class Score(Protocol):
@@ -76,3 +78,23 @@ class ExactScore:
         """(n, L) tokens drawn from the table."""
         picked = torch.multinomial(self.table.reshape(-1), n, replacement=True, generator=generator)
         return self.states[picked]
+
+
+class LearnedScore:
+    """The mean posterior of one or more networks."""
+
+    def __init__(self, networks: Sequence[ScoreNetwork]) -> None:
+        self.networks = tuple(networks)
+
+    @property
+    def layout(self) -> Layout:
+        return self.networks[0].layout
+
+    @torch.no_grad()
+    def log_posterior(self, tokens: Tensor, visibility: Tensor, targets: Sequence[str]) -> dict[str, Tensor]:
+        device = self.networks[0].device
+        tokens, visibility = tokens.to(device), visibility.to(device)
+        each = [network(tokens, visibility, targets) for network in self.networks]
+        if len(each) == 1:
+            return {name: log_posterior.cpu() for name, log_posterior in each[0].items()}
+        return {name: (torch.stack([e[name] for e in each]).logsumexp(0) - log(len(each))).cpu() for name in targets}

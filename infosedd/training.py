@@ -31,19 +31,26 @@ class TrainingConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     budget: Literal["convergence", "steps", "seconds"] = Field(
-        "convergence", description="stop when the held-out loss no longer falls, after `steps`, or after `seconds`"
+        default="convergence",
+        description="stop when the held-out loss no longer falls, after `steps`, or after `seconds`",
     )
-    steps: int = Field(20_000, ge=1, description="steps of a step budget; the most steps of the others")
-    seconds: float = Field(60.0, gt=0, description="seconds of a seconds budget, whose model depends on the machine")
-    batch_size: int = Field(512, ge=2, description="rows a step")
+    steps: int = Field(default=20_000, ge=1, description="steps of a step budget; the most steps of the others")
+    seconds: float = Field(
+        default=60.0, gt=0, description="seconds of a seconds budget, whose model depends on the machine"
+    )
+    batch_size: int = Field(default=512, ge=2, description="rows a step")
     patience: int = Field(
-        800, ge=1, description="least number of steps without progress before convergence is declared"
+        default=800, ge=1, description="least number of steps without progress before convergence is declared"
     )
-    evaluate_every: int = Field(100, ge=1, description="steps between looks at the held-out loss")
-    evaluation_rows: int = Field(4096, ge=1, description="most held-out rows in each look")
-    average: float = Field(0.99, ge=0, lt=1, description="decay of the averaged weights that are judged and kept")
-    warmup: int = Field(50, ge=0, description="steps over which the learning rate rises")
-    checkpoint_seconds: float = Field(30.0, gt=0, description="seconds between saved states, where a folder is given")
+    evaluate_every: int = Field(default=100, ge=1, description="steps between looks at the held-out loss")
+    evaluation_rows: int = Field(default=4096, ge=1, description="most held-out rows in each look")
+    average: float = Field(
+        default=0.99, ge=0, lt=1, description="decay of the averaged weights that are judged and kept"
+    )
+    warmup: int = Field(default=50, ge=0, description="steps over which the learning rate rises")
+    checkpoint_seconds: float = Field(
+        default=30.0, gt=0, description="seconds between saved states, where a folder is given"
+    )
 
 
 class NonFiniteLossError(InfoseddError):
@@ -109,7 +116,7 @@ class Trainer:
         self.step = 0
         self._average = [p.detach().clone() for p in network.parameters()]
         self._best = [p.detach().clone() for p in network.parameters()]
-        owners = [c.config for c in network.components for _ in c.parameters()]
+        owners = network.configs_of_parameters()
         self._optimizer = AdamW(
             [*network.parameters()], [c.learning_rate for c in owners], [c.weight_decay for c in owners]
         )

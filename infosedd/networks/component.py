@@ -16,8 +16,8 @@ class ComponentConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    learning_rate: float = Field(2e-3, gt=0, description="peak learning rate of this component")
-    weight_decay: float = Field(0.0, ge=0, description="decoupled weight decay of this component")
+    learning_rate: float = Field(default=2e-3, gt=0, description="peak learning rate of this component")
+    weight_decay: float = Field(default=0.0, ge=0, description="decoupled weight decay of this component")
 
 
 class Features:

@@ -19,10 +19,10 @@ from infosedd.networks.component import BlockHeads, Component, ComponentConfig, 
 
 class ConvConfig(ComponentConfig):
     kind: Literal["conv"] = "conv"
-    width: int = Field(32, ge=1, description="number of channels")
-    depth: int = Field(4, ge=1, description="number of residual convolutions")
-    kernel: int = Field(3, ge=1, description="width of each kernel, odd")
-    dropout: float = Field(0.0, ge=0, lt=1, description="share of channels dropped in training")
+    width: int = Field(default=32, ge=1, description="number of channels")
+    depth: int = Field(default=4, ge=1, description="number of residual convolutions")
+    kernel: int = Field(default=3, ge=1, description="width of each kernel, odd")
+    dropout: float = Field(default=0.0, ge=0, lt=1, description="share of channels dropped in training")
 
 
 class Conv(Component):

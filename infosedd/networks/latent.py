@@ -17,9 +17,9 @@ from infosedd.networks.component import BlockHeads, Component, ComponentConfig, 
 
 class LatentConfig(ComponentConfig):
     kind: Literal["latent"] = "latent"
-    learning_rate: float = Field(1e-2, gt=0, description="peak learning rate of the latents and their head")
-    latents: int = Field(4, ge=1, description="number of latents")
-    width: int = Field(32, ge=1, description="width of the non-linear head")
+    learning_rate: float = Field(default=1e-2, gt=0, description="peak learning rate of the latents and their head")
+    latents: int = Field(default=4, ge=1, description="number of latents")
+    width: int = Field(default=32, ge=1, description="width of the non-linear head")
 
 
 class Latent(Component):

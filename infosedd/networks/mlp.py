@@ -14,9 +14,9 @@ from infosedd.networks.component import BlockHeads, Component, ComponentConfig, 
 
 class MLPConfig(ComponentConfig):
     kind: Literal["mlp"] = "mlp"
-    width: int = Field(256, ge=1, description="width of each hidden layer")
-    depth: int = Field(2, ge=1, description="number of hidden layers")
-    dropout: float = Field(0.0, ge=0, lt=1, description="share of hidden units dropped in training")
+    width: int = Field(default=256, ge=1, description="width of each hidden layer")
+    depth: int = Field(default=2, ge=1, description="number of hidden layers")
+    dropout: float = Field(default=0.0, ge=0, lt=1, description="share of hidden units dropped in training")
 
 
 class MLP(Component):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from infosedd.layout import Layout
-from infosedd.networks.component import Component, Features, key
+from infosedd.networks.component import Component, ComponentConfig, Features, key
 
 
 class ScoreNetwork(nn.Module):
@@ -27,6 +27,10 @@ class ScoreNetwork(nn.Module):
     @property
     def device(self) -> torch.device:
         return getattr(self, f"log_marginal_{key(self.layout.blocks[0].name)}").device
+
+    def configs_of_parameters(self) -> list[ComponentConfig]:
+        """For each parameter, in order, the configuration of the component it belongs to."""
+        return [c.config for c in self.components if isinstance(c, Component) for _ in c.parameters()]
 
     @property
     def n_parameters(self) -> int:

@@ -17,8 +17,8 @@ from infosedd.networks.component import BlockHeads, Component, ComponentConfig, 
 
 class PairwiseConfig(ComponentConfig):
     kind: Literal["pairwise"] = "pairwise"
-    learning_rate: float = Field(2e-2, gt=0, description="peak learning rate of the map")
-    rank: int | None = Field(None, ge=1, description="factor the map through this many dimensions; none: full")
+    learning_rate: float = Field(default=2e-2, gt=0, description="peak learning rate of the map")
+    rank: int | None = Field(default=None, ge=1, description="factor the map through this many dimensions; none: full")
 
 
 class Pairwise(Component):

@@ -18,13 +18,13 @@ from infosedd.networks.component import Component, ComponentConfig, Features, ke
 
 class TransformerConfig(ComponentConfig):
     kind: Literal["transformer"] = "transformer"
-    learning_rate: float = Field(1e-3, gt=0, description="peak learning rate")
-    weight_decay: float = Field(0.01, ge=0, description="decoupled weight decay")
-    width: int = Field(64, ge=2, description="width of the residual stream")
-    depth: int = Field(2, ge=1, description="number of layers")
-    heads: int = Field(4, ge=1, description="attention heads; divides the width")
-    positions: Literal["learned", "rotary"] = Field("learned", description="how positions enter")
-    dropout: float = Field(0.0, ge=0, lt=1, description="share of units dropped in training")
+    learning_rate: float = Field(default=1e-3, gt=0, description="peak learning rate")
+    weight_decay: float = Field(default=0.01, ge=0, description="decoupled weight decay")
+    width: int = Field(default=64, ge=2, description="width of the residual stream")
+    depth: int = Field(default=2, ge=1, description="number of layers")
+    heads: int = Field(default=4, ge=1, description="attention heads; divides the width")
+    positions: Literal["learned", "rotary"] = Field(default="learned", description="how positions enter")
+    dropout: float = Field(default=0.0, ge=0, lt=1, description="share of units dropped in training")
 
     @model_validator(mode="after")
     def _divides(self) -> "TransformerConfig":
@@ -35,6 +35,7 @@ class TransformerConfig(ComponentConfig):
 
 class Transformer(Component):
     config: TransformerConfig
+    angles: Tensor
 
     def __init__(self, layout: Layout, config: TransformerConfig) -> None:
         super().__init__(layout, config)
@@ -59,8 +60,8 @@ class Transformer(Component):
             there = self.layout.slice_of(block.name)
             embedding = self.embeddings[key(block.name)]
             seen = features.visibility[:, there, None]
-            mask = embedding.weight[block.vocabulary.mask_id]
-            parts.append(seen * embedding(features.tokens[:, there]) + (1 - seen) * mask)
+            nothing = torch.full_like(features.tokens[:, there], block.vocabulary.mask_id)
+            parts.append(seen * embedding(features.tokens[:, there]) + (1 - seen) * embedding(nothing))
         stream = torch.cat(parts, 1)
         rotary = self.config.positions == "rotary"
         if not rotary:

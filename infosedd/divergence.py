@@ -1,0 +1,106 @@
+"""KL(p || q) between two corpora, each with a score model of its own."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from infosedd import diagnostics, measures
+from infosedd.baselines import tokens_of
+from infosedd.blocks import Selection
+from infosedd.corpus import Corpus
+from infosedd.errors import InputError
+from infosedd.estimation import Sample, estimate_of, mean_and_error
+from infosedd.integrals import Integrals
+from infosedd.model import ScoreModel
+from infosedd.results import NORMAL_95, Estimate
+from infosedd.scores import LearnedScore, Score
+
+
+def kl_divergence(p: ScoreModel, q: ScoreModel, x: str | None = None) -> Estimate:
+    """KL(p || q) of the blocks ``x`` (default: all), in nats, on the held-out rows of p.
+
+    Unlike a mutual information it is first order in the error of q's score, since the rows follow
+    p: its standard error therefore adds the jackknife spread over q's networks, each trained on
+    another part of q, to the sampling error. Infinite where q lacks something that p has, which
+    no sample can tell from rare: a warning says when few rows carry much of it.
+    """
+    if p.layout.blocks != q.layout.blocks:
+        raise InputError(
+            "the two corpora have different blocks or vocabularies",
+            where=f"{p.card.corpus_name!r} and {q.card.corpus_name!r}",
+            remedy="give both the same block names, lengths and symbols",
+        )
+    blocks = p.layout.blocks
+    chosen = Selection.parse(x or "+".join(p.layout.names), blocks)
+    plan = measures.kl_divergence(p.layout, chosen, order=p.config.resolved_order)
+    corpus, rows = p.require_corpus(), np.concatenate([fold.test for fold in p.folds])
+    noise = p.noise(len(rows), plan.noised_size())
+    same = p.card.corpus_id == q.card.corpus_id
+
+    def against(score_of_fold) -> tuple[np.ndarray, np.ndarray]:
+        parts: list[Integrals] = []
+        for i, (members, fold) in enumerate(zip(p.networks, p.folds, strict=True)):
+            tokens = p.layout.tokens_of(corpus, fold.test)
+            score_q: Score = score_of_fold(i)
+            parts.append(measures.evaluate(plan, LearnedScore(members), tokens, noise, score_q=score_q))
+        order = np.argsort(rows, kind="stable")
+        loss = np.concatenate([part.loss_difference.numpy() for part in parts])[order]
+        return loss, np.concatenate([part.dynkin.numpy() for part in parts])[order]
+
+    if same:  # the fold's own network of q has not seen the fold's test rows either
+        loss, dynkin = against(lambda i: LearnedScore(q.networks[i]))
+        refits = []
+    else:
+        everyone = LearnedScore([network for members in q.networks for network in members])
+        loss, dynkin = against(lambda _: everyone)
+        refits = [against(lambda _, m=members: LearnedScore(m))[0] for members in q.networks]
+    rows = np.sort(rows, kind="stable")
+    sample = Sample.of(corpus, rows)
+    facts = {"measure": "kl_divergence", "x": chosen.text}
+    main = estimate_of(loss, sample, **facts)
+    spread = _jackknife([mean_and_error(values, sample)[0] for values in refits])
+    error = float(np.hypot(main.std_error, spread))
+    checks = [
+        *diagnostics.dynkin_gap(loss, dynkin, sample),
+        *diagnostics.sample_size(sample.n_effective(len(rows)), len(rows)),
+        *diagnostics.undertrained([*p.histories, *q.histories]),
+        *diagnostics.disjoint_supports(loss, q.require_corpus().n_draws),
+        diagnostics.Check("refit_std_error_nats", spread),
+    ]
+    terminal = noise.terminal_factor(plan.noised_size()) * abs(main.nats)
+    return replace(
+        main,
+        std_error=error,
+        ci_low=main.nats - NORMAL_95 * error,
+        ci_high=main.nats + NORMAL_95 * error,
+        terminal_kl=terminal,
+        warnings=tuple(check.warning for check in checks if check.warning),
+        diagnostics={check.name: check.value for check in checks},
+        pointwise=loss,
+        rows=rows,
+        others=(
+            estimate_of(dynkin, sample, estimator="dynkin", terminal_kl=terminal, **facts),
+            _per_position(corpus, rows, q.require_corpus(), chosen, facts),
+        ),
+    )
+
+
+def _jackknife(values: list[float]) -> float:
+    """Standard error from estimates that each left out one of K parts: (K - 1) / K SUM (v - mean)^2, its root."""
+    k = len(values)
+    return float(np.sqrt((k - 1) / k * ((np.array(values) - np.mean(values)) ** 2).sum())) if k > 1 else 0.0
+
+
+def _per_position(p: Corpus, rows: np.ndarray, q: Corpus, x: Selection, facts: dict) -> Estimate:
+    """SUM_i KL(p_i || q_i) of single positions, by counts with half a count added in q."""
+    ours, theirs = tokens_of(p, x, rows), tokens_of(q, x, np.arange(q.n))
+    sizes = [p.block(name).vocabulary.size for name, positions in x.parts for _ in positions]
+    sample, weights = Sample.of(p, rows), q.weights
+    w = np.ones(len(rows)) if sample.weights is None else sample.weights
+    values = np.zeros(len(rows))
+    for i, size in enumerate(sizes):
+        count_p = np.bincount(ours[:, i], w, size + 1)[:size]
+        count_q = np.bincount(theirs[:, i], weights, size + 1)[:size] + 0.5
+        ratio = np.log(np.maximum(count_p, 1e-300) / count_p.sum()) - np.log(count_q / count_q.sum())
+        values += np.append(ratio, 0.0)[ours[:, i]]
+    return estimate_of(values, sample, estimator="per_position_plug_in", **facts)
