@@ -16,6 +16,9 @@ from infosedd.layout import Layout
 
 Order = Literal["coarse_to_fine", "random"]
 
+RANDOM_ONLY = frozenset({"dual_total_correlation", "o_information"})
+"""Measures that ask for a token given all the others, which coarse to fine never trains."""
+
 
 def levels(selection: Selection, layout: Layout, order: Order) -> list[tuple[Selection, Selection]]:
     """(level, all coarser levels) of a selection, coarsest first; one level where the order is random."""

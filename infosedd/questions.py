@@ -21,6 +21,7 @@ from infosedd.layout import Layout
 from infosedd.measures import Plan
 from infosedd.networks import ScoreNetwork
 from infosedd.noise import Noise
+from infosedd.orders import RANDOM_ONLY
 from infosedd.progress import Progress, ProgressCallback, silent
 from infosedd.results import Estimate, Mode
 from infosedd.scores import LearnedScore
@@ -170,6 +171,8 @@ class Questions(ABC):
     def pairwise_matrix(self, x: str, data: Corpus | None = None) -> np.ndarray:
         """(L, L) mutual information of each pair of positions in nats; 0 on the diagonal."""
         selection = self._select(x)
+        self._require_learned(selection)
+        self._require_random_order("a matrix of pairs")
         singles = [Selection.of({name: [i]}, self.layout.blocks) for name, p in selection.parts for i in p]
         matrix = np.zeros((len(singles), len(singles)))
         for i in range(len(singles)):
@@ -184,6 +187,8 @@ class Questions(ABC):
         chosen, z = self._select(x), self._given(condition)
         _require_disjoint(chosen, z)
         self._require_learned(chosen)
+        if measure in RANDOM_ONLY:
+            self._require_random_order(measure)
         plan = getattr(measures, measure)(self.layout, chosen, z, order=self.config.resolved_order)
         values = self._values(plan, data)
         return self._estimate(plan, values, {"measure": measure, "x": chosen.text, "z": z.text}, (), chosen, [], data)
@@ -294,6 +299,14 @@ class Questions(ABC):
                 f"the model has not learned to predict {targets.text!r}",
                 where=f"model {self.card.model_id}",
                 remedy="train it with queries that noise it",
+            )
+
+    def _require_random_order(self, question: str) -> None:
+        if self.config.resolved_order != "random":
+            raise InputError(
+                f"the model was trained coarse to fine, which does not teach what {question} asks",
+                where=f"model {self.card.model_id}",
+                remedy="train it with order = 'random'",
             )
 
     def _select(self, expression: str) -> Selection:
