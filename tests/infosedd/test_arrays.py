@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 import torch
 
-from infosedd.arrays import MISSING_SYMBOL, corpus_of
+from infosedd.arrays import MISSING_SYMBOL, corpus_of, shared_vocabulary
 from infosedd.blocks import Vocabulary
 from infosedd.errors import InputError
 
@@ -185,6 +185,14 @@ def test_a_second_corpus_with_the_vocabulary_of_the_first() -> None:
     assert corpus.tokens["x"].tolist() == [[3, 2], [1, 1]]
     with pytest.raises(InputError, match="the symbol 'N', which the other corpus lacks"):
         corpus_of({"x": ["AN", "GG"]}, vocabularies=given)
+
+
+def test_symbols_of_two_columns_together() -> None:
+    assert shared_vocabulary({"p": ["AC", "CC"], "q": ["GT", "TT"]}).symbols == ("A", "C", "G", "T")
+    assert shared_vocabulary({"p": [10, 9], "q": [-1]}).symbols == ("-1", "9", "10")
+    with pytest.raises(InputError, match="q has a missing value"):
+        shared_vocabulary({"p": ["A"], "q": [None, "B"]})
+    assert shared_vocabulary({"p": ["A"], "q": [None, "B"]}, "symbol").symbols == (MISSING_SYMBOL, "A", "B")
 
 
 def test_many_symbols_and_rows_in_order() -> None:

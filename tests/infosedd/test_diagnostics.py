@@ -88,3 +88,19 @@ def test_hidden_targets() -> None:
     (check,) = diagnostics.hidden_targets(0.25)
     assert check.value == 0.25
     assert "25% of the target tokens are unknown" in check.warning
+
+
+def test_supports_that_may_be_disjoint() -> None:
+    (check,) = diagnostics.disjoint_supports(np.array([0.1, 0.2, 9.0]), n_q=1000)
+    assert check.value == pytest.approx(9 / 9.3)
+    assert "supports may be disjoint" in check.warning
+    assert diagnostics.disjoint_supports(np.array([3.0, 3.0, 3.0, 1.0]), n_q=1000)[0].warning == ""
+    assert diagnostics.disjoint_supports(np.zeros(3), n_q=10)[0].value == 0
+
+
+def test_no_dependence() -> None:
+    (check,) = diagnostics.no_dependence(0.019, 0.01)
+    assert check.value == pytest.approx(1.9)
+    assert "the interval holds 0" in check.warning
+    assert diagnostics.no_dependence(0.021, 0.01)[0].warning == ""
+    assert diagnostics.no_dependence(0.0, 0.0)[0].value == 0
