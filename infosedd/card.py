@@ -50,7 +50,12 @@ def load_card(path: Path | str) -> ModelCard:
     file = Path(path) / "card.json"
     if not file.exists():
         raise InputError("no model is stored", where=str(path), remedy="`infosedd models` lists those that are")
-    facts = json.loads(file.read_text())
+    try:
+        facts = json.loads(file.read_text())
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"the model's card can't be read: {error}", where=str(path), remedy="delete the folder and train it again"
+        ) from error
     if facts.get("format_version") != FORMAT_VERSION:
         raise InputError(
             f"the model has format {facts.get('format_version')}, this release reads {FORMAT_VERSION}",

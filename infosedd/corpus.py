@@ -177,6 +177,10 @@ class Corpus:
             batch = pa.ipc.open_file(pa.memory_map(str(path / "rows.arrow"))).get_batch(0)
         except FileNotFoundError as error:
             raise InputError("no corpus is stored", where=str(path), remedy="run `infosedd ingest` first") from error
+        except (json.JSONDecodeError, pa.ArrowInvalid) as error:
+            raise InputError(
+                f"the stored corpus can't be read: {error}", where=str(path), remedy="delete it and ingest again"
+            ) from error
         if card["format_version"] != FORMAT_VERSION:
             raise InputError(
                 f"the corpus has format {card['format_version']}, this release reads {FORMAT_VERSION}",

@@ -30,6 +30,8 @@ def kl_divergence(p: ScoreModel, q: ScoreModel, x: str | None = None) -> Estimat
             where=f"{p.card.corpus_name!r} and {q.card.corpus_name!r}",
             remedy="give both the same block names, lengths and symbols",
         )
+    if (p.config.process, p.config.resolved_order) != (q.config.process, q.config.resolved_order):
+        raise InputError("the two models noise in different ways", remedy="give both the same process and order")
     blocks = p.layout.blocks
     chosen = Selection.parse(x or "+".join(p.layout.names), blocks)
     plan = measures.kl_divergence(p.layout, chosen, order=p.config.resolved_order)

@@ -23,10 +23,21 @@ class Fold:
 def plan_folds(corpus: Corpus, n_folds: int, seed: int, validation_share: float = 0.1) -> tuple[Fold, ...]:
     """The corpus's own split as one fold, or ``n_folds`` whose test parts cover every row once.
 
-    Raises InputError where the rows (or groups) are too few to hold any out.
+    Raises InputError where the rows (or groups) are too few to hold any out, or a part has no weight.
     """
-    if corpus.splits is not None:
-        return (_own_split(corpus),)
+    folds = (_own_split(corpus),) if corpus.splits is not None else _cross_fit(corpus, n_folds, seed, validation_share)
+    for fold in folds if corpus.weights is not None else ():
+        for name in ("training", "validation", "test"):
+            if not corpus.weights[getattr(fold, name)].any():
+                raise InputError(
+                    f"all {name} rows of a fold have the weight 0",
+                    where=f"in corpus {corpus.name!r}",
+                    remedy="leave out the rows of weight 0, or ask for fewer folds",
+                )
+    return folds
+
+
+def _cross_fit(corpus: Corpus, n_folds: int, seed: int, validation_share: float) -> tuple[Fold, ...]:
     if corpus.n < MIN_ROWS:
         raise InputError(
             f"{corpus.n} rows are too few to train on and hold out",

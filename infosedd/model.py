@@ -16,9 +16,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from infosedd.blocks import Selection
 from infosedd.card import ModelCard, blocks_of, components_of, describe, load_card, model_id, weights_sha256
 from infosedd.config import ModelConfig
-from infosedd.corpus import Corpus
+from infosedd.corpus import Corpus, Provenance
 from infosedd.errors import InputError, SurroundingsError
 from infosedd.folds import Fold, count_duplicates, plan_folds
 from infosedd.layout import Layout
@@ -29,7 +30,9 @@ from infosedd.processes import PROCESSES
 from infosedd.progress import Progress, ProgressCallback, silent
 from infosedd.queries import QueryMix, TrainingQuery
 from infosedd.questions import Questions
+from infosedd.sampling import sample_absorbing, sample_uniform
 from infosedd.schedules import SCHEDULES
+from infosedd.scores import LearnedScore
 from infosedd.training import Data, History, Trainer
 
 EVALUATIONS = 200_000
@@ -162,6 +165,36 @@ class ScoreModel(Questions):
             return SubsetNoise(min(draws, size))
         process, schedule = PROCESSES[self.config.process](), SCHEDULES[self.config.schedule]()
         return TimeNoise(process, schedule, min(draws, 16))
+
+    def sample(self, n: int, *, seed: int = 0) -> Corpus:
+        """``n`` draws from the learned law by the reverse process: as many rows of the same blocks.
+
+        Raises InputError where the model was not trained to draw every block.
+        """
+        names = set(self.layout.names)
+        queries = self.config.queries or (any_subset(self.layout),)
+        if not any(not q.clean and set(q.noised.split("+")) >= names for q in queries):
+            raise InputError(
+                f"this model can't draw {' and '.join(sorted(names))}: it was trained for other questions",
+                where=f"model {self.card.model_id}",
+                remedy=f"train one with the query noised = {'+'.join(self.layout.names)!r}, clean = ''",
+            )
+        if n < 1:
+            raise InputError(f"can't draw {n} rows", remedy="ask for at least one")
+        score = LearnedScore([network for members in self.networks for network in members])
+        everything = Selection.parse("+".join(self.layout.names), self.layout.blocks)
+        generator = torch.Generator().manual_seed(seed)
+        if self.config.process == "absorbing":
+            tokens = sample_absorbing(score, everything, n, self.config.resolved_order, generator)
+        else:
+            process, schedule = PROCESSES[self.config.process](), SCHEDULES[self.config.schedule]()
+            tokens = sample_uniform(score, everything, n, process, schedule, generator)
+        columns = {
+            b.name: tokens[:, self.layout.slice_of(b.name)].numpy().astype(b.vocabulary.dtype)
+            for b in self.layout.blocks
+        }
+        source = Provenance(connector="sample", source_uri=f"model:{self.card.model_id}", n_read=n)
+        return Corpus(f"{self.card.corpus_name}-sample", self.layout.blocks, columns, provenance=source)
 
     def save(self, path: Path | str) -> Path:
         """Write ``weights.safetensors`` and ``card.json`` into the folder ``path``."""
