@@ -26,9 +26,10 @@ def plan_folds(corpus: Corpus, n_folds: int, seed: int, validation_share: float 
     Raises InputError where the rows (or groups) are too few to hold any out, or a part has no weight.
     """
     folds = (_own_split(corpus),) if corpus.splits is not None else _cross_fit(corpus, n_folds, seed, validation_share)
-    for fold in folds if corpus.weights is not None else ():
+    weights = np.ones(corpus.n) if corpus.weights is None else corpus.weights
+    for fold in folds:
         for name in ("training", "validation", "test"):
-            if not corpus.weights[getattr(fold, name)].any():
+            if not weights[getattr(fold, name)].any():
                 raise InputError(
                     f"all {name} rows of a fold have the weight 0",
                     where=f"in corpus {corpus.name!r}",
