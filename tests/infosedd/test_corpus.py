@@ -120,6 +120,13 @@ def test_what_can_not_be_loaded_or_written(tmp_path: Path) -> None:
     (path / "card.json").write_text(json.dumps({**card, "format_version": 99}))
     with pytest.raises(InputError, match="format 99"):
         Corpus.load(path)
+    (path / "card.json").write_text("{")
+    with pytest.raises(InputError, match="can't be read"):
+        Corpus.load(path)
+    (path / "card.json").write_text(json.dumps(card))
+    (path / "rows.arrow").write_bytes((path / "rows.arrow").read_bytes()[:-40])
+    with pytest.raises(InputError, match="can't be read"):
+        Corpus.load(path)
     (tmp_path / "file").write_text("")
     with pytest.raises(SurroundingsError, match="could not write"):
         make().save(tmp_path / "file" / "below")

@@ -80,6 +80,18 @@ def test_few_groups_give_whole_folds_or_an_error(n_groups: int, n_folds: int) ->
         assert all(len(part) for fold in folds for part in (fold.training, fold.validation, fold.test))
 
 
+def test_a_part_without_weight_is_refused() -> None:
+    weights = np.zeros(200)
+    weights[:3] = 1
+    with pytest.raises(InputError, match=r"rows of a fold have the weight 0.*leave out the rows"):
+        plan_folds(corpus(weights=weights), 5, 0)
+    with pytest.raises(InputError, match="all validation rows of a fold"):
+        plan_folds(
+            corpus(splits=np.repeat([0, 1, 2], [100, 50, 50]), weights=np.repeat([1, 0, 1], [100, 50, 50])), 5, 0
+        )
+    assert len(plan_folds(corpus(weights=np.arange(200) % 2), 5, 0)) == 5
+
+
 def test_duplicates_are_whole_rows_that_training_has_seen() -> None:
     codes = np.array([[0, 0, 1], [1, 1, 1], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
     made = Corpus("c", (Block("x", Vocabulary(("a", "b")), 3),), {"x": codes})
