@@ -125,6 +125,19 @@ def test_what_pairs_can_not_say(parity: ScoreModel) -> None:
     assert np.array_equal(pairs, pairs.T)
 
 
+def test_draws_look_like_the_data(parity: ScoreModel, letters: tuple[ScoreModel, float]) -> None:
+    drawn = parity.sample(400, seed=1)
+    assert drawn.blocks == parity.layout.blocks
+    right = drawn.tokens["x"].sum(1) % 2 == drawn.tokens["y"][:, 0]
+    assert right.mean() > 0.95
+    assert abs(drawn.tokens["x"].mean() - 0.5) < 0.08
+    assert parity.sample(400, seed=1).corpus_id == drawn.corpus_id != parity.sample(400, seed=2).corpus_id
+    with pytest.raises(InputError, match="can't draw 0 rows"):
+        parity.sample(0)
+    with pytest.raises(InputError, match="can't draw x and y: it was trained for other questions"):
+        letters[0].sample(10)
+
+
 def test_the_uniform_process_and_the_joint_variant() -> None:
     corpus, truth = channel(2000, length=1, size=3)
     queries = [{"noised": n} for n in ("x+y", "x", "y")]
