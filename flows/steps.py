@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from flows.home import Home
-from flows.progress import report as tell
-from flows.progress import stage
+from flows.progress import listener, stage
 from flows.queries import training_queries
 from flows.settings import settings
 from flows.stored import stored_answer
@@ -139,7 +138,7 @@ def train(study: Study, home: Home, corpus_id: str) -> Trained:
     use_threads()
     corpus = Corpus.load(home.corpus(corpus_id))
     registry, config = ModelRegistry(home.models), model_config(study, corpus)
-    model, reused = registry.get_or_fit(corpus, config, seed=study.seed, device=settings().device, progress=tell)
+    model, reused = registry.get_or_fit(corpus, config, seed=study.seed, device=settings().device, progress=listener())
     Warehouse(home.path).record_model(model.card, registry.path(model.card.model_id))
     return Trained(model.card.model_id, reused, time.monotonic() - start)
 
@@ -168,7 +167,7 @@ def compute(spec: MeasureSpec, home: Home, corpus: Corpus, model_id: str) -> Seq
     condition = spec.z or None
     if spec.mode != "whole":
         windows = {"window": spec.window, "step": spec.step, "mode": spec.mode}
-        return model.profile(spec.x, spec.y, condition, **windows, progress=tell).estimates
+        return model.profile(spec.x, spec.y, condition, **windows, progress=listener()).estimates
     if spec.y:
         return [model.mutual_information(spec.x, spec.y, condition)]
     return [getattr(model, spec.measure)(spec.x, condition)]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 
 import numpy as np
 import torch
@@ -75,7 +75,7 @@ class ScoreModel(Questions):
         on = resolve_device(device)
         components = choose(layout, mix.target_blocks, corpus.n) if config.network == "auto" else config.network
         jobs = [(i, m) for i in range(len(folds)) for m in range(config.members)]
-        reports = _Reports(progress, len(jobs))
+        reports, stop = _Reports(progress, len(jobs)), Event()
 
         def train(job: tuple[int, int]) -> tuple[ScoreNetwork, History]:
             fold, member = job
@@ -90,6 +90,7 @@ class ScoreModel(Questions):
                 seed=network_seed,
                 checkpoint=checkpoint_folder / f"fold-{fold}.{member}.safetensors" if checkpoint_folder else None,
                 progress=reports.of(jobs.index(job)),
+                stop=stop,
             )
             if parent is not None:
                 trainer.network.load_state_dict(
@@ -99,7 +100,7 @@ class ScoreModel(Questions):
             history = trainer.fit(*parts)
             return trainer.network, history
 
-        results = dict(zip(jobs, side_by_side(train, jobs, on), strict=True))
+        results = dict(zip(jobs, side_by_side(train, jobs, on, stop), strict=True))
         trained = [[results[i, m] for m in range(config.members)] for i in range(len(folds))]
         networks = [[network for network, _ in members] for members in trained]
         histories = [history for members in trained for _, history in members]

@@ -6,6 +6,7 @@ import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from typing import Literal
 
 import numpy as np
@@ -65,6 +66,14 @@ class NonFiniteLossError(InfoseddError):
         )
 
 
+class TrainingStopped(InfoseddError):
+    """Training ended early, after ``step`` steps, because it was asked to; its state is saved where it has a place."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+        super().__init__("training was stopped", where=f"after step {step}", remedy="run it again to go on")
+
+
 @dataclass
 class History:
     """What training saw: held-out loss (nats a row) by step."""
@@ -108,10 +117,12 @@ class Trainer:
         checkpoint: Path | None = None,
         progress: ProgressCallback = silent,
         label: str = "train",
+        stop: Event | None = None,
     ) -> None:
         self.network, self.config, self.mix = network, config, mix
         self.process, self.schedule, self.seed = process, schedule, seed
         self.checkpoint, self.progress, self.label = checkpoint, progress, label
+        self.stop = stop or Event()
         self.history = History()
         self.step = 0
         self._average = [p.detach().clone() for p in network.parameters()]
@@ -122,7 +133,7 @@ class Trainer:
         )
 
     def fit(self, training: Data, validation: Data) -> History:
-        """Train until the budget is spent; raises NonFiniteLossError."""
+        """Train until the budget is spent; raises NonFiniteLossError, or TrainingStopped once ``stop`` is set."""
         self._resume()
         started = time.monotonic() - self.history.seconds
         saved = time.monotonic()
@@ -130,6 +141,9 @@ class Trainer:
         if not self.history.steps:
             self._look(held_out)
         while not self._finished(started):
+            if self.stop.is_set():
+                self._save()
+                raise TrainingStopped(self.step)
             self._train_step(training)
             if self.step % self.config.evaluate_every == 0:
                 self._look(held_out)
