@@ -11,9 +11,7 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
-def side_by_side(
-    work: Callable[[Job], Result], jobs: Sequence[Job], device: torch.device, stop: Event
-) -> list[Result]:
+def side_by_side(work: Callable[[Job], Result], jobs: Sequence[Job], device: torch.device, stop: Event) -> list[Result]:
     """Results in the order of ``jobs``, one job a core, each on one thread.
 
     Small networks gain nothing from more threads: handing their small products over costs more than

@@ -1,6 +1,5 @@
 """Draws from a learned law by the reverse process, for judging a model against its data."""
 
-
 from itertools import pairwise
 
 import torch
