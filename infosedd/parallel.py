@@ -1,7 +1,7 @@
 """Several small computations side by side on one machine."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from threading import Event
 from typing import TypeVar
 
@@ -9,6 +9,8 @@ import torch
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
+
+LOOK_UP_SECONDS = 0.25
 
 
 def side_by_side(work: Callable[[Job], Result], jobs: Sequence[Job], device: torch.device, stop: Event) -> list[Result]:
@@ -29,6 +31,11 @@ def side_by_side(work: Callable[[Job], Result], jobs: Sequence[Job], device: tor
     with ThreadPoolExecutor(max_workers=1 if alone else min(len(jobs), n_threads)) as pool:
         futures = [pool.submit(on_its_threads, job) for job in jobs]
         try:
+            pending = set(futures)
+            while pending:  # the system may hand a signal to a worker: only a caller that looks up now and then gets it
+                done, pending = wait(pending, timeout=LOOK_UP_SECONDS)
+                for future in done:
+                    future.result()
             return [future.result() for future in futures]
         except BaseException:
             stop.set()
