@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from threading import Event
 from typing import Literal
 
 import numpy as np
@@ -22,7 +23,8 @@ from infosedd.measures import Plan
 from infosedd.networks import ScoreNetwork
 from infosedd.noise import Noise
 from infosedd.orders import RANDOM_ONLY
-from infosedd.progress import Progress, ProgressCallback, silent
+from infosedd.parallel import side_by_side
+from infosedd.progress import Countdown, ProgressCallback, silent
 from infosedd.results import Estimate, Mode
 from infosedd.scores import LearnedScore
 from infosedd.training import History
@@ -159,13 +161,15 @@ class Questions(ABC):
         if not 1 <= window <= len(positions):
             raise InputError(f"a window of {window} does not fit into {x!r} of {len(positions)} positions")
         starts = np.arange(positions[0], positions[-1] + 2 - window, step)
-        estimates = []
-        for i, start in enumerate(starts):
-            name = f"{block}[{start}]" if window == 1 else f"{block}[{start}:{start + window}]"
-            estimates.append(
-                replace(self.mutual_information(name, y, condition, data, mode=mode), pointwise=None, rows=None)
-            )
-            progress(Progress("profile", (i + 1) / len(starts), None, f"window {name}"))
+        names = [f"{block}[{i}]" if window == 1 else f"{block}[{i}:{i + window}]" for i in starts]
+        reports = Countdown(progress, "profile", len(names))
+
+        def ask(name: str) -> Estimate:
+            estimate = self.mutual_information(name, y, condition, data, mode=mode)
+            reports.one_more(f"window {name}")
+            return replace(estimate, pointwise=None, rows=None)
+
+        estimates = side_by_side(ask, names, self.networks[0][0].device, Event())
         return Profile(tuple(estimates), starts, window, mode)
 
     def pairwise_matrix(self, x: str, data: Corpus | None = None) -> np.ndarray:

@@ -54,7 +54,8 @@ class ScoreNetwork(nn.Module):
             marginal = getattr(self, f"log_marginal_{key(name)}")
             total[name] = marginal + self._evidence(tokens, visibility, name, marginal.shape[1])
         anything = (visibility.amax(1) > 0)[:, None, None]
-        for component in self.components:
+        idle = not torch.is_grad_enabled() and not anything.any()
+        for component in () if idle else self.components:
             for name, logits in component(features, targets).items():
                 total[name] = total[name] + logits * anything
         return {name: logits.log_softmax(-1) for name, logits in total.items()}
