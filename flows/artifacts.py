@@ -4,6 +4,7 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import wraps
 from io import BytesIO
 from typing import ParamSpec, TypeVar, cast
@@ -41,11 +42,11 @@ def told(function: Callable[P, R], aloud: bool = True) -> Callable[P, R]:
 
 @contextmanager
 def _telling_prefect(aloud: bool) -> Iterator[None]:
-    before, bar = listener() if aloud else silent, _Bar()
+    before, bar, context = listener() if aloud else silent, _Bar(), copy_context()
 
     def tell(progress: Progress) -> None:
         before(progress)
-        bar(progress)
+        context.copy().run(bar, progress)  # a step may tell from threads of its own, which don't know the task
 
     with listening(tell):
         yield
