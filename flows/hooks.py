@@ -3,7 +3,9 @@
 Import this module after ``server.prepare``.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Sequence
+from inspect import isawaitable
 from typing import Any
 
 from prefect import Flow
@@ -39,8 +41,11 @@ def tell_failure(flow: "Flow[..., Any]", flow_run: FlowRun, state: "State[Any]")
     command = flow_run.parameters.get("command") or f"run the flow {flow.name!r} again with the same parameters"
     subject = f"{flow.name} {state.name}: {flow_run.name}"
     text = f"{subject}\n{state.message}\nresume: {command}"
-    loaded = Block.load(block)
-    if hasattr(loaded, "notify"):
-        loaded.notify(text, subject)  # pyright: ignore[reportAttributeAccessIssue]
-    else:
-        loaded.call({"text": text})  # pyright: ignore[reportAttributeAccessIssue]
+    loaded: Any = Block.load(block)
+    sent = loaded.notify(text, subject) if hasattr(loaded, "notify") else loaded.call({"text": text})
+    if isawaitable(sent):
+        asyncio.run(_wait_for(sent))
+
+
+async def _wait_for(sent: Awaitable[object]) -> None:
+    await sent
