@@ -25,7 +25,7 @@ from infosedd.folds import Fold, count_duplicates, plan_folds
 from infosedd.layout import Layout
 from infosedd.networks import ScoreNetwork, build, choose
 from infosedd.noise import Noise, SubsetNoise, TimeNoise
-from infosedd.parallel import side_by_side
+from infosedd.parallel import side_by_side, threads_for
 from infosedd.processes import PROCESSES
 from infosedd.progress import Progress, ProgressCallback, silent
 from infosedd.queries import QueryMix, TrainingQuery
@@ -97,7 +97,8 @@ class ScoreModel(Questions):
                     parent.networks[min(fold, len(parent.networks) - 1)][member].state_dict()
                 )
             parts = (_data(corpus, layout, rows) for rows in (folds[fold].training, folds[fold].validation))
-            history = trainer.fit(*parts)
+            with threads_for(trainer.network.n_parameters):
+                history = trainer.fit(*parts)
             return trainer.network, history
 
         results = dict(zip(jobs, side_by_side(train, jobs, on, stop), strict=True))

@@ -23,7 +23,7 @@ from infosedd.measures import Plan
 from infosedd.networks import ScoreNetwork
 from infosedd.noise import Noise
 from infosedd.orders import RANDOM_ONLY
-from infosedd.parallel import side_by_side
+from infosedd.parallel import side_by_side, threads_for
 from infosedd.progress import Countdown, ProgressCallback, silent
 from infosedd.results import Estimate, Mode
 from infosedd.scores import LearnedScore
@@ -214,7 +214,8 @@ class Questions(ABC):
                 for score, fold in zip(map(LearnedScore, self.networks), folds, strict=False)
             ]
         noise = self.noise(sum(len(rows) for _, rows in work), plan.noised_size())
-        parts = [measures.evaluate(plan, score, self.layout.tokens_of(corpus, rows), noise) for score, rows in work]
+        with threads_for(self.networks[0][0].n_parameters):
+            parts = [measures.evaluate(plan, score, self.layout.tokens_of(corpus, rows), noise) for score, rows in work]
         rows = np.concatenate([rows for _, rows in work])
         order = np.argsort(rows, kind="stable")
         loss = torch.cat([part.loss_difference for part in parts]).numpy()[order]
