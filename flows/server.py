@@ -57,7 +57,14 @@ class EmbeddedServer:
     def __init__(self, home: Home, environment: Mapping[str, str] = PRIVATE, port: int = 0) -> None:
         self.folder, self.environment = home.prefect, environment
         self.log = self.folder / "server.log"
-        self.socket = socket.create_server(("127.0.0.1", port))
+        try:
+            self.socket = socket.create_server(("127.0.0.1", port))
+        except OSError as error:
+            raise SurroundingsError(
+                f"can't listen on port {port} ({error.strerror})",
+                where="on this machine",
+                remedy="name another: --port",
+            ) from error
         self.port: int = self.socket.getsockname()[1]
         self.api_url = f"http://127.0.0.1:{self.port}/api"
         self.process: subprocess.Popen[bytes] | None = None

@@ -2,7 +2,7 @@
 
 import typer
 
-from flows.cli import data, lists, parts, run, sql, watch
+from flows.cli import data, lists, parts, run, serve, sql, watch
 from infosedd.version import VERSION
 
 
@@ -21,6 +21,7 @@ def command():
     run.register(app)
     parts.register(app)
     watch.register(app)
+    serve.register(app)
     sql.register(app)
     lists.register(app)
     data.register(app)
