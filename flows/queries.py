@@ -14,27 +14,48 @@ def training_queries(study: Study, corpus: Corpus) -> tuple[Query, ...]:
     given = study.model.get("queries")
     if given:
         return tuple(given)
-    return tuple({repr(q): q for spec in study.measures for q in _queries_of(spec, corpus)}.values())
+    return tuple(
+        {repr(q): q for spec in study.measures for q in _queries_of(spec, corpus, study.model.get("variant"))}.values()
+    )
 
 
 def asking(study: Study, questions: Iterable[MeasureSpec], corpus: Corpus) -> Study:
     """The study, whose model is also trained for ``questions`` where it is not trained for them yet."""
     known = training_queries(study, corpus)
-    new = [q for spec in questions for q in _queries_of(spec, corpus) if not any(_covers(k, q, corpus) for k in known)]
+    new = [
+        q
+        for spec in questions
+        for q in _queries_of(spec, corpus, study.model.get("variant"))
+        if not any(_covers(k, q, corpus) for k in known)
+    ]
     if not new:
         return study
     return study.model_copy(update={"model": {**study.model, "queries": [*known, *new]}})
 
 
 def _covers(known: Query, asked: Query, corpus: Corpus) -> bool:
-    """Has a network that was trained on ``known`` seen what ``asked`` noises and shows?"""
-    noised, wanted = (_tokens(q["noised"], corpus) for q in (known, asked))
-    clean, shown = (_tokens(q.get("clean", ""), corpus) for q in (known, asked))
-    if not wanted <= noised:
+    """Has a network that was trained on ``known`` met just what ``asked`` noises and shows?
+
+    Noising more than is asked is not enough: coarse to fine, other tokens are then visible.
+    """
+    same = {
+        part: _tokens(known.get(part, ""), corpus) == _tokens(asked.get(part, ""), corpus)
+        for part in ("noised", "clean", "given")
+    }
+    if not (same["noised"] and same["given"]):
         return False
-    if known.get("show", "all") == "all":
-        return shown == clean if asked.get("show", "all") == "all" else False
-    return shown <= clean
+    if same["clean"] and all(known.get(k, d) == asked.get(k, d) for k, d in (("show", "all"), ("window", 1))):
+        return True
+    return _is_window(asked, known, corpus)
+
+
+def _is_window(asked: Query, known: Query, corpus: Corpus) -> bool:
+    """Is what ``asked`` shows one of the windows that ``known`` was trained on?"""
+    if known.get("show") != "window" or asked.get("show", "all") != "all":
+        return False
+    window, whole = (sorted(_tokens(q["clean"], corpus)) for q in (asked, known))
+    starts = range(len(whole) - len(window) + 1)
+    return len(window) == known["window"] and any(whole[i : i + len(window)] == window for i in starts)
 
 
 def _tokens(expression: object, corpus: Corpus) -> set[tuple[str, int]]:
@@ -42,18 +63,22 @@ def _tokens(expression: object, corpus: Corpus) -> set[tuple[str, int]]:
     return {(name, i) for name, positions in chosen.parts for i in positions} if chosen else set()
 
 
-def _queries_of(spec: MeasureSpec, corpus: Corpus) -> Iterable[Query]:
+def _queries_of(spec: MeasureSpec, corpus: Corpus, variant: object = "conditional") -> Iterable[Query]:
     x, z = corpus.select(spec.x), spec.z
     if not spec.y:
         yield {"noised": x.text, "clean": z}
         return
     y = corpus.select(spec.y)
-    noised, clean = (x, y) if _noises_x(x, y) else (y, x)
-    if spec.mode == "whole" or noised is x:
+    if variant == "joint":
+        yield from ({"noised": noised, "clean": z} for noised in (f"{x.text}+{y.text}", x.text, y.text))
+        return
+    if spec.mode == "whole":
+        noised, clean = (x, y) if _noises_x(x, y) else (y, x)
         yield {"noised": noised.text, "clean": "+".join(filter(None, [clean.text, z]))}
-    else:
+    else:  # windows are shown, so that one query trains them all
+        noised = y
         show = "window" if spec.mode == "keep" else "all_but_window"
-        yield {"noised": noised.text, "clean": clean.text, "show": show, "window": spec.window}
+        yield {"noised": y.text, "clean": x.text, "show": show, "window": spec.window, **({"given": z} if z else {})}
     if z or noised.size > 1:
         yield {"noised": noised.text, "clean": z}
 

@@ -93,9 +93,26 @@ def model_config(study: Study, corpus: Corpus) -> "ModelConfig":
     from infosedd.config import ModelConfig
 
     try:
-        return ModelConfig.model_validate({**study.model, "queries": training_queries(study, corpus)})
+        config = ModelConfig.model_validate({**study.model, "queries": training_queries(study, corpus)})
     except ValidationError as failure:
         raise explained(failure, ModelConfig, f"[model] of study {study.name}") from failure
+    return _with_order(config, study)
+
+
+def _with_order(config: "ModelConfig", study: Study) -> "ModelConfig":
+    """Random order where a measure of the study needs it; an InputError where the study asks for the other."""
+    from infosedd.orders import needs_random
+
+    asking = [spec for spec in study.measures if needs_random(spec.measure, conditional=bool(spec.z))]
+    if not asking or config.order == "random":
+        return config
+    if config.order != "auto":
+        raise InputError(
+            f"{asking[0].label} can't be read off a model trained with order = {config.order!r}",
+            where=f"[model] of study {study.name}",
+            remedy="set order = 'random', or leave it out",
+        )
+    return config.model_copy(update={"order": "random"})
 
 
 def use_threads() -> None:

@@ -56,7 +56,7 @@ def shared_vocabulary(columns: dict[str, Any], missing: Missing = "error") -> Vo
     numbers = True
     for name, values in columns.items():
         symbols = _symbols(values, name)
-        numbers &= symbols.dtype.kind in "iub"
+        numbers &= symbols.dtype.kind in "iu"
         found |= set(_encode(symbols, name, missing, None)[0].symbols)
     return Vocabulary(tuple(sorted(found, key=int if numbers else None)))
 
@@ -73,7 +73,8 @@ def _symbols(values: Any, name: str) -> np.ndarray:
     if array.dtype.kind in "iub":
         return array.reshape(len(array), -1)
     if array.dtype.kind == "S":
-        array = np.char.decode(array, "latin-1")
+        array = np.array([[v.decode("latin-1") for v in row] for row in array.reshape(len(array), -1)])
+        array = array[:, 0] if array.shape[1] == 1 else array
     if array.dtype.kind not in "OU":
         raise InputError(f"{name} has values of type {array.dtype}", remedy="give integers or strings")
     if array.ndim == 1:
@@ -81,6 +82,12 @@ def _symbols(values: Any, name: str) -> np.ndarray:
         if len(lengths) == 1 and lengths != {0} and (length := lengths.pop()) > 1:
             rows = [list(v) if isinstance(v, str) else [None] * length for v in array]
             return np.array(rows, dtype=object)
+        texts = [v for v in array if isinstance(v, str)]
+        if len(lengths) > 1 and len(texts) >= 20 and len(set(texts)) > 0.9 * len(texts):
+            raise InputError(
+                f"{name} has strings of {len(lengths)} different lengths, from {min(lengths)} to {max(lengths)}",
+                remedy="pad or cut them to one length; symbols of several letters must repeat",
+            )
     return array.astype(object).reshape(len(array), -1)
 
 

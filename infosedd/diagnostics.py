@@ -62,21 +62,27 @@ def sample_size(n_effective: float, n_rows: int) -> list[Check]:
     return [Check("n_effective", n_effective, text), Check("n_rows", float(n_rows))]
 
 
-def duplicates(n_duplicates: int, n_rows: int) -> list[Check]:
-    """Test rows that are among the training rows too; they make overfitting look like information."""
-    share = n_duplicates / n_rows
-    text = (
-        f"{share:.0%} of the evaluated rows are among the training rows too; group identical sequences"
-        if share > 0.2
-        else ""
-    )
-    return [Check("duplicate_share", share, text)]
+def duplicates(in_training: float, in_test: float) -> list[Check]:
+    """Shares of test rows that are among the training rows, and that another test row repeats.
+
+    Where few states make repeats common both are high, and all is well. Only rows that are rare among
+    themselves yet known from training make overfitting look like information.
+    """
+    leaked = in_training - in_test
+    text = f"{leaked:.0%} more of the evaluated rows are among the training rows than repeat each other"
+    return [Check("duplicate_share", in_training, text if leaked > 0.2 and in_test < 0.5 else "")]
 
 
-def hidden_targets(share: float) -> list[Check]:
-    """Share of target tokens that the data itself hides, and so were not scored."""
-    text = f"{share:.0%} of the target tokens are unknown and were not scored" if share > 0 else ""
-    return [Check("hidden_target_share", share, text)] if share > 0 else []
+def hidden_targets(share: float, rows_share: float) -> list[Check]:
+    """Target tokens that the data itself hides: of the evaluated rows, and rows left out since all of theirs are."""
+    texts = []
+    if rows_share > 0:
+        texts.append(f"{rows_share:.1%} of the rows have no known target and were left out")
+    if share > 0:
+        texts.append(f"{share:.1%} of the target tokens are unknown and count for nothing: the value is too low")
+    if not texts:
+        return []
+    return [Check("hidden_target_share", share, "; ".join(texts)), Check("rows_left_out_share", rows_share)]
 
 
 def disjoint_supports(log_ratios: np.ndarray, n_q: int) -> list[Check]:

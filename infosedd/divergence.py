@@ -38,6 +38,11 @@ def kl_divergence(p: ScoreModel, q: ScoreModel, x: str | None = None) -> Estimat
     corpus, rows = p.require_corpus(), np.concatenate([fold.test for fold in p.folds])
     noise = p.noise(len(rows), plan.noised_size())
     same = p.card.corpus_id == q.card.corpus_id
+    if same and (p.card.seed, p.config.folds) != (q.card.seed, q.config.folds):
+        raise InputError(
+            "p and q are models of one corpus with different folds, so each has seen the other's held-out rows",
+            remedy="train both with the same seed and number of folds",
+        )
 
     def against(score_of_fold) -> tuple[np.ndarray, np.ndarray]:
         parts: list[Integrals] = []
@@ -97,7 +102,8 @@ def _per_position(p: Corpus, rows: np.ndarray, q: Corpus, x: Selection, facts: d
     """SUM_i KL(p_i || q_i) of single positions, by counts with half a count added in q."""
     ours, theirs = tokens_of(p, x, rows), tokens_of(q, x, np.arange(q.n))
     sizes = [p.block(name).vocabulary.size for name, positions in x.parts for _ in positions]
-    sample, weights = Sample.of(p, rows), q.weights
+    sample = Sample.of(p, rows)
+    weights = None if q.weights is None else q.weights if q.weight_kind == "count" else q.weights / q.weights.mean()
     w = np.ones(len(rows)) if sample.weights is None else sample.weights
     values = np.zeros(len(rows))
     for i, size in enumerate(sizes):

@@ -15,14 +15,22 @@ class Sample:
     weights: np.ndarray | None = None
     weight_kind: str = "count"
     groups: np.ndarray | None = None
+    noisy: bool = False
+    """A row's value has noise of its own, which its counted draws share: they are then not independent."""
 
     @classmethod
-    def of(cls, corpus: Corpus, rows: np.ndarray) -> "Sample":
+    def of(cls, corpus: Corpus, rows: np.ndarray, *, noisy: bool = False) -> "Sample":
         return cls(
             None if corpus.weights is None else corpus.weights[rows],
             corpus.weight_kind,
             None if corpus.groups is None else corpus.groups[rows],
+            noisy,
         )
+
+    @property
+    def independent_counts(self) -> bool:
+        """Are rows counted draws, each independent of the others of its row?"""
+        return self.weights is not None and self.weight_kind == "count" and not self.noisy
 
     def n_samples(self, n_rows: int) -> int:
         """Number of draws: the sum of counts, or the number of rows."""
@@ -39,7 +47,8 @@ class Sample:
 
 
 def mean_and_error(values: np.ndarray, sample: Sample) -> tuple[float, float]:
-    """Weighted mean and its standard error, clustered by group; counts are draws of their own.
+    """Weighted mean and its standard error, clustered by group; counts are draws of their own
+    unless the values are noisy.
 
     The error is that of a ratio: SUM_g (SUM_{i in g} w_i (v_i - mean))^2, times G / (G - 1).
     """
@@ -50,7 +59,7 @@ def mean_and_error(values: np.ndarray, sample: Sample) -> tuple[float, float]:
     if sample.groups is not None:
         deviation = np.bincount(np.unique(sample.groups, return_inverse=True)[1], deviation)
         squares, units = (deviation**2).sum(), len(deviation)
-    elif sample.weights is not None and sample.weight_kind == "count":
+    elif sample.independent_counts and sample.weights is not None:
         squares, units = (weights * (values - mean) ** 2).sum(), total
     else:
         squares, units = (deviation**2).sum(), len(values)

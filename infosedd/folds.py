@@ -66,11 +66,13 @@ def _cross_fit(corpus: Corpus, n_folds: int, seed: int, validation_share: float)
     return tuple(folds)
 
 
-def count_duplicates(corpus: Corpus, fold: Fold) -> int:
-    """Number of test rows whose whole row of tokens is among the training rows too."""
+def duplicate_shares(corpus: Corpus, fold: Fold) -> tuple[float, float]:
+    """Shares of test rows whose whole row of tokens is among the training rows, and is in the test part twice."""
     rows = np.concatenate([np.ascontiguousarray(codes).view(np.uint8) for codes in corpus.tokens.values()], axis=1)
     keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).ravel()
-    return int(np.isin(keys[fold.test], keys[fold.training]).sum())
+    test = keys[fold.test]
+    _, place, counts = np.unique(test, return_inverse=True, return_counts=True)
+    return float(np.isin(test, keys[fold.training]).mean()), float((counts[place] > 1).mean())
 
 
 def _own_split(corpus: Corpus) -> Fold:
@@ -82,4 +84,18 @@ def _own_split(corpus: Corpus) -> Fold:
                 where=f"in corpus {corpus.name!r}",
                 remedy=f"each of training, validation and test needs at least {MIN_HELD_OUT}",
             )
+    if corpus.groups is not None:
+        seen = np.concatenate([corpus.groups[parts["training"]], corpus.groups[parts["validation"]]])
+        straddling = np.intersect1d(seen, corpus.groups[parts["test"]])
+        if len(straddling):
+            raise InputError(
+                f"{len(straddling)} groups have rows in 'test' and in another part of the split",
+                where=f"in corpus {corpus.name!r}, for one the group of row {_row_of(corpus, parts, straddling[0])}",
+                remedy="move each group to one part, or leave the group or the split column out",
+            )
     return Fold(**parts)
+
+
+def _row_of(corpus: Corpus, parts: dict[str, np.ndarray], group: int) -> int:
+    assert corpus.groups is not None
+    return int(parts["test"][np.flatnonzero(corpus.groups[parts["test"]] == group)[0]])

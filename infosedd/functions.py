@@ -13,7 +13,7 @@ from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
 from infosedd.model import ScoreModel
-from infosedd.orders import RANDOM_ONLY
+from infosedd.orders import needs_random
 from infosedd.queries import TrainingQuery
 from infosedd.results import Estimate
 
@@ -161,7 +161,7 @@ def _of_one(measure: str, data: _Data, config: ModelConfig | dict | None, seed: 
     z = "" if data.condition is None else "z"
     if not config.queries:
         config = config.model_copy(update={"queries": (TrainingQuery(noised="x", clean=z),)})
-        if measure in RANDOM_ONLY and config.order == "auto":
+        if needs_random(measure, conditional=bool(z)) and config.order == "auto":
             config = config.model_copy(update={"order": "random"})
     model = _fit(corpus, config, seed, device)
     return getattr(model, measure)("x", z or None)

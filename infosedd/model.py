@@ -21,7 +21,7 @@ from infosedd.card import ModelCard, blocks_of, components_of, describe, load_ca
 from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus, Provenance
 from infosedd.errors import InputError, SurroundingsError
-from infosedd.folds import Fold, count_duplicates, plan_folds
+from infosedd.folds import Fold, duplicate_shares, plan_folds
 from infosedd.layout import Layout
 from infosedd.networks import ScoreNetwork, build, choose
 from infosedd.noise import Noise, SubsetNoise, TimeNoise
@@ -69,6 +69,8 @@ class ScoreModel(Questions):
         ``parent`` warm-starts every network from another model of the same blocks and network.
         """
         config = ModelConfig.parse(config or {}) if not isinstance(config, ModelConfig) else config
+        if not 0 <= seed < 2**31:
+            raise InputError(f"seed {seed} is out of range", remedy="use a whole number from 0 to 2147483647")
         layout = Layout(corpus.blocks)
         mix = QueryMix(config.queries or (any_subset(layout),), layout, config.resolved_order)
         folds = plan_folds(corpus, config.folds, seed)
@@ -148,8 +150,8 @@ class ScoreModel(Questions):
         return plan_folds(self.require_corpus(), self.config.folds, self.card.seed)
 
     @cached_property
-    def n_duplicates(self) -> int:
-        return count_duplicates(self.require_corpus(), self.folds[0])
+    def duplicate_shares(self) -> tuple[float, float]:
+        return duplicate_shares(self.require_corpus(), self.folds[0])
 
     def require_corpus(self) -> Corpus:
         if self.corpus is None:
@@ -272,16 +274,18 @@ def _data(corpus: Corpus, layout: Layout, rows: np.ndarray) -> Data:
 
 
 def _marginals(corpus: Corpus, layout: Layout, rows: np.ndarray) -> dict[str, Tensor]:
-    """{block: (L_b, N_b) frequency of each symbol at each position, plus half a count (Krichevsky-Trofimov)}."""
+    """{block: (L_b, N_b) frequency of each symbol at each position, plus half a count shared by all (Perks)}."""
     weights = torch.ones(len(rows), dtype=torch.float64)
     if corpus.weights is not None:
         weights = torch.from_numpy(corpus.weights[rows])
+        if corpus.weight_kind == "weight":  # of any scale: half a count is half an average row
+            weights = weights / weights.mean()
     out = {}
     for block in layout.blocks:
         codes = torch.from_numpy(corpus.tokens[block.name][rows].astype(np.int64))
         counts = torch.zeros(block.length, block.vocabulary.size + 1, dtype=torch.float64)
         counts.scatter_add_(1, codes.T, weights.expand(block.length, -1).contiguous())
-        counts = counts[:, :-1] + 0.5
+        counts = counts[:, :-1] + 0.5 / block.vocabulary.size
         out[block.name] = counts / counts.sum(1, keepdim=True)
     return out
 

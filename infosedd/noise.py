@@ -6,7 +6,7 @@ so the spread over rows gives an honest standard error.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 from typing import Protocol
@@ -51,8 +51,9 @@ class Noise(Protocol):
 class SubsetNoise:
     """``n_draws`` masked subsets a row, their sizes k spread evenly over 1..|A|.
 
-    With ``n_draws`` at least |A| each size comes up for each row: the per-sample chain, whose only
-    remaining chance is which tokens are masked.
+    With ``n_draws`` at least |A| it is the per-sample chain: nested subsets in one random order a row,
+    each scored on the token that the next smaller one reveals. That is the chain rule, with each token
+    scored once: its only chance is the order, and where tokens are independent there is none.
     """
 
     n_draws: int = 1
@@ -60,10 +61,12 @@ class SubsetNoise:
 
     def draws(self, tokens: Tensor, noised: Tensor, vocab_sizes: Tensor, rows: Tensor) -> Iterator[Draw]:
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + int(rows[0]))
-        n_draws = min(self.n_draws, int(noised.sum()))
-        for stratum in range(n_draws):
-            level = (spread(rows, self.seed) + stratum) / n_draws
-            yield subset_draw(tokens, noised, vocab_sizes, level, 1 / n_draws, generator)
+        if self.n_draws >= int(noised.sum()):
+            yield from _chain(tokens, noised, vocab_sizes, generator)
+            return
+        for stratum in range(self.n_draws):
+            level = (spread(rows, self.seed) + stratum) / self.n_draws
+            yield subset_draw(tokens, noised, vocab_sizes, level, 1 / self.n_draws, generator)
 
     def terminal_factor(self, size: int) -> float:
         return 0.0
@@ -113,6 +116,16 @@ class TimeNoise:
 
     def terminal_factor(self, size: int) -> float:
         return 1.0 - (1.0 - self.schedule.terminal) ** size
+
+
+def _chain(tokens: Tensor, noised: Tensor, vocab_sizes: Tensor, generator: torch.Generator) -> Iterator[Draw]:
+    """The known noised tokens of each row revealed one at a time in a random order, each scored before it is."""
+    known = noised & (tokens != vocab_sizes)
+    lot = torch.rand(tokens.shape, generator=generator).masked_fill_(~known, 2.0)
+    place = lot.argsort(1).argsort(1)
+    for k in range(int(known.sum(1).max())):
+        draw = _masked_draw(tokens, known & (place <= k), vocab_sizes, torch.ones(len(tokens)))
+        yield replace(draw, scored=known & (place == k))
 
 
 def subset_draw(

@@ -16,8 +16,13 @@ from infosedd.layout import Layout
 
 Order = Literal["coarse_to_fine", "random"]
 
-RANDOM_ONLY = frozenset({"dual_total_correlation", "o_information"})
-"""Measures that ask for a token given all the others, which coarse to fine never trains."""
+
+def needs_random(measure: str, *, conditional: bool) -> bool:
+    """Does a measure ask for a token given all the others, or alone given Z? Coarse to fine trains neither.
+
+    A token alone without Z is its marginal law, which is counted and needs no training.
+    """
+    return measure in ("dual_total_correlation", "o_information") or (measure == "total_correlation" and conditional)
 
 
 def levels(selection: Selection, layout: Layout, order: Order) -> list[tuple[Selection, Selection]]:

@@ -27,6 +27,7 @@ class TrainingQuery(BaseModel):
 
     noised: str = Field(description="block expression of the tokens to predict")
     clean: str = Field(default="", description="block expression of the tokens that are shown")
+    given: str = Field(default="", description="block expression of tokens that are always shown")
     show: Shown = Field(default="all", description="all, window, all_but_window or subset of the clean tokens")
     window: int = Field(default=1, ge=1, description="length of the run, for window and all_but_window")
     weight: float = Field(default=1.0, gt=0, description="share of the training batch, relative to the other queries")
@@ -99,9 +100,11 @@ class _Part:
 def _parts_of(query: TrainingQuery, layout: Layout, order: Order) -> list[_Part]:
     """A query's levels, dealt rows in proportion to the square root of their size, weighted to be unbiased."""
     noised = Selection.parse(query.noised, layout.blocks)
-    shown = Selection.parse(query.clean, layout.blocks) if query.clean else EMPTY
-    if noised.overlaps(shown):
-        raise InputError(f"a training query names {noised.text!r} as noised and {shown.text!r} as shown, which overlap")
+    shown, given = (Selection.parse(e, layout.blocks) if e else EMPTY for e in (query.clean, query.given))
+    if noised.overlaps(shown + given):
+        raise InputError(
+            f"a training query names {noised.text!r} as noised and {(shown + given).text!r} as shown, which overlap"
+        )
     steps = levels(noised, layout, order)
     roots = [level.size**0.5 for level, _ in steps]
     return [
@@ -109,7 +112,7 @@ def _parts_of(query: TrainingQuery, layout: Layout, order: Order) -> list[_Part]
             query,
             layout.mask_of(level),
             layout.mask_of(shown),
-            layout.mask_of(coarser),
+            layout.mask_of(coarser + given),
             share=query.weight * root / sum(roots),
             weight=sum(roots) / root,
         )

@@ -22,7 +22,7 @@ from infosedd.layout import Layout
 from infosedd.measures import Plan
 from infosedd.networks import ScoreNetwork
 from infosedd.noise import Noise
-from infosedd.orders import RANDOM_ONLY
+from infosedd.orders import needs_random
 from infosedd.parallel import side_by_side, threads_for
 from infosedd.progress import Countdown, ProgressCallback, silent
 from infosedd.results import Estimate, Mode
@@ -42,6 +42,8 @@ class Values:
     loss_difference: np.ndarray
     dynkin: np.ndarray
     terminal_factor: float
+    noisy: bool
+    """Does the noise that was drawn leave chance in each row's value?"""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,11 @@ class Questions(ABC):
     layout: Layout
     networks: Sequence[Sequence[ScoreNetwork]]
     histories: Sequence[History]
+    corpus: Corpus | None
+
+    @abstractmethod
+    def attach(self, corpus: Corpus) -> object:
+        """Give the model its own corpus."""
 
     @property
     @abstractmethod
@@ -84,8 +91,8 @@ class Questions(ABC):
 
     @property
     @abstractmethod
-    def n_duplicates(self) -> int:
-        """Test rows of the first fold that are among its training rows."""
+    def duplicate_shares(self) -> tuple[float, float]:
+        """Shares of the first fold's test rows that are among its training rows, and that repeat each other."""
 
     @abstractmethod
     def require_corpus(self) -> Corpus:
@@ -191,17 +198,21 @@ class Questions(ABC):
         chosen, z = self._select(x), self._given(condition)
         _require_disjoint(chosen, z)
         self._require_learned(chosen)
-        if measure in RANDOM_ONLY:
+        if needs_random(measure, conditional=bool(z.parts)):
             self._require_random_order(measure)
         plan = getattr(measures, measure)(self.layout, chosen, z, order=self.config.resolved_order)
         values = self._values(plan, data)
         return self._estimate(plan, values, {"measure": measure, "x": chosen.text, "z": z.text}, (), chosen, [], data)
 
     def _sample(self, values: Values) -> Sample:
-        return Sample.of(values.corpus, values.rows)
+        return Sample.of(values.corpus, values.rows, noisy=values.noisy)
 
     def _values(self, plan: Plan, data: Corpus | None, *, training: bool = False) -> Values:
         """Evaluate a plan on held-out rows, each by the network of its fold, or on other data by all networks."""
+        if data is not None and data.corpus_id == self.card.corpus_id:  # each row by a network that has not seen it
+            if self.corpus is None:
+                self.attach(data)
+            data = None
         if data is not None:
             self._require_same_blocks(data)
             work = [(LearnedScore([n for members in self.networks for n in members]), np.arange(data.n))]
@@ -213,6 +224,7 @@ class Questions(ABC):
                 (score, _evenly(fold.training, TRAINING_ROWS) if training else fold.test)
                 for score, fold in zip(map(LearnedScore, self.networks), folds, strict=False)
             ]
+        work = [(score, self._with_known_target(corpus, rows, plan)) for score, rows in work]
         noise = self.noise(sum(len(rows) for _, rows in work), plan.noised_size())
         with threads_for(self.networks[0][0].n_parameters):
             parts = [measures.evaluate(plan, score, self.layout.tokens_of(corpus, rows), noise) for score, rows in work]
@@ -227,7 +239,16 @@ class Questions(ABC):
                 where=f"model {self.card.model_id}",
                 remedy="the network's scores diverged: train it with a lower learning rate",
             )
-        return Values(corpus, rows[order], loss, dynkin, noise.terminal_factor(plan.noised_size()))
+        terminal = noise.terminal_factor(plan.noised_size())
+        return Values(corpus, rows[order], loss, dynkin, terminal, noisy=plan.noised_size() > 1 or terminal > 0)
+
+    def _with_known_target(self, corpus: Corpus, rows: np.ndarray, plan: Plan) -> np.ndarray:
+        """The rows with at least one known token among those that the plan predicts."""
+        known = (self.layout.tokens_of(corpus, rows) != self.layout.vocab_sizes) & plan.targets()
+        kept = rows[known.any(1).numpy()]
+        if len(kept) == 0:
+            raise InputError("every target token is unknown", where=f"in corpus {corpus.name!r}")
+        return kept
 
     def _estimate(
         self,
@@ -247,11 +268,10 @@ class Questions(ABC):
             *diagnostics.dynkin_gap(values.loss_difference, values.dynkin, sample),
             *diagnostics.undertrained(self.histories),
             *diagnostics.sample_size(sample.n_effective(len(values.rows)), len(values.rows)),
-            *diagnostics.hidden_targets(_hidden_share(values, noised)),
+            *diagnostics.hidden_targets(*_hidden(values, noised)),
         ]
         if data is None:
-            fold = self.folds[0]
-            checks += diagnostics.duplicates(self.n_duplicates, len(fold.test))
+            checks += diagnostics.duplicates(*self.duplicate_shares)
             if facts.get("mode", "whole") == "whole":
                 seen = self._values(plan, None, training=True)
                 on_training = mean_and_error(seen.loss_difference, self._sample(seen))[0]
@@ -356,7 +376,9 @@ def _require_disjoint(*selections: Selection) -> None:
         total = total + selection
 
 
-def _hidden_share(values: Values, noised: Selection) -> float:
-    tokens = tokens_of(values.corpus, noised, values.rows)
-    sizes = [values.corpus.block(name).vocabulary.size for name, positions in noised.parts for _ in positions]
-    return float((tokens == np.array(sizes)).mean())
+def _hidden(values: Values, noised: Selection) -> tuple[float, float]:
+    """Share of evaluated target tokens that are unknown, and of the corpus's rows whose targets all are."""
+    sizes = np.array([values.corpus.block(name).vocabulary.size for name, positions in noised.parts for _ in positions])
+    hidden = tokens_of(values.corpus, noised, values.rows) == sizes
+    everywhere = tokens_of(values.corpus, noised, np.arange(values.corpus.n)) == sizes
+    return float(hidden.mean()), float(everywhere.all(1).mean())

@@ -3,9 +3,11 @@
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from infosedd.card import ModelCard, load_card, model_id
 from infosedd.config import ModelConfig
@@ -46,9 +48,7 @@ class ModelRegistry:
             lock = FileLock(self.folder / f".{key}.lock")
         except OSError as error:
             raise SurroundingsError(f"could not write models: {error.strerror}", where=str(self.folder)) from error
-        if lock.is_locked:
-            progress(Progress("train", 0.0, None, "waiting for another process that trains this model"))
-        with lock:
+        with _held(lock, progress):
             if (self.path(key) / "card.json").exists():
                 return self.open(key, corpus), True
             checkpoints = self.folder / f".{key}.training"
@@ -76,3 +76,17 @@ class ModelRegistry:
             return []
         found = [load_card(f.parent) for f in self.folder.glob("[!.]*/card.json")]
         return sorted(found, key=lambda card: card.created_at)
+
+
+@contextmanager
+def _held(lock: FileLock, progress: ProgressCallback) -> Iterator[None]:
+    """Holds the lock; says so when it has to wait for it."""
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        progress(Progress("train", 0.0, None, "waiting for another process that trains this model"))
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()

@@ -166,7 +166,7 @@ class Trainer:
         dealt = self.mix.draw(len(rows), generator)
         draw = noise_batch(tokens, dealt.noised, self.process, self.schedule, self.network.layout, generator)
         losses = row_losses(self.network, tokens, dealt, draw, self.mix.target_blocks, generator)
-        loss = losses.mean()
+        loss = losses.mean() + self.network.penalty(len(data.tokens))
         if not math.isfinite(loss.item()):
             raise NonFiniteLossError(self.step)
         loss.backward()
@@ -247,7 +247,7 @@ class Trainer:
             left = max(1, int(self.step / max(spent, 1e-9) * (self.config.seconds - spent)))
         else:
             over = self._stalled() or self.step >= 0.7 * self.config.steps
-            left = max(300, min(int(0.3 * self.step), self.config.steps - self.step))
+            left = max(1, min(max(300, int(0.3 * self.step)), self.config.steps - self.step))
         if over:
             self.history.anneal_start, self.history.anneal_steps = self.step, left
             self._load_into_network(self._best)

@@ -32,6 +32,10 @@ class Plan:
     terms: tuple[Term, ...]
     uniform: Tensor | None = field(default=None)
 
+    def targets(self) -> Tensor:
+        """(L,) bool: every token that some term predicts."""
+        return torch.stack([view.targets for term in self.terms for view in term.p]).any(0)
+
     def noised_size(self) -> int:
         """The largest number of tokens that any term noises together."""
         return max(int(torch.stack([v.targets for v in term.p]).any(0).sum()) for term in self.terms)

@@ -64,6 +64,10 @@ class Component(nn.Module, ABC):
         self.layout = layout
         self.config = config
 
+    def penalty(self, n_rows: int) -> Tensor:
+        """What training adds to the loss (nats a row) of ``n_rows`` rows to keep the component simple; 0 by default."""
+        return torch.zeros(())
+
     @abstractmethod
     def forward(self, features: Features, targets: Sequence[str]) -> dict[str, Tensor]:
         """{block: (B, L_block, N_block) logits} for the blocks named in ``targets``."""

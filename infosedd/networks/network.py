@@ -32,6 +32,10 @@ class ScoreNetwork(nn.Module):
         """For each parameter, in order, the configuration of the component it belongs to."""
         return [c.config for c in self.components if isinstance(c, Component) for _ in c.parameters()]
 
+    def penalty(self, n_rows: int) -> Tensor:
+        """Sum of the components' penalties, in nats a row."""
+        return torch.stack([c.penalty(n_rows) for c in self.components if isinstance(c, Component)]).sum()
+
     @property
     def n_parameters(self) -> int:
         return sum(parameter.numel() for parameter in self.parameters())

@@ -12,12 +12,18 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from infosedd.layout import Layout
-from infosedd.networks.component import BlockHeads, Component, ComponentConfig, Features
+from infosedd.networks.component import BlockHeads, Component, ComponentConfig, Features, key
+
+FREE = 1.0
+"""Frobenius norm of a pair's block of logits from which it is not penalised."""
 
 
 class PairwiseConfig(ComponentConfig):
     kind: Literal["pairwise"] = "pairwise"
     learning_rate: float = Field(default=2e-2, gt=0, description="peak learning rate of the map")
+    sparsity: float = Field(
+        default=0.0, ge=0, description="how large a pair's link must be to count, in standard errors of an absent one"
+    )
     rank: int | None = Field(default=None, ge=1, description="factor the map through this many dimensions; none: full")
 
 
@@ -34,3 +40,22 @@ class Pairwise(Component):
     def forward(self, features: Features, targets: Sequence[str]) -> dict[str, Tensor]:
         vector = features.one_hot if self.config.rank is None else features.one_hot @ self.inner
         return self.heads(vector, targets)
+
+    def penalty(self, n_rows: int) -> Tensor:
+        """A minimax concave penalty (Zhang 2010) on the size of each pair's block W_ij.
+
+        An absent link has a gradient of about sqrt((1 - 1/N) / n) by chance alone; a block that the data
+        pushes with less stays near 0, one that they push with more is not shrunk at all.
+        """
+        if self.config.sparsity == 0 or self.config.rank is not None:
+            return torch.zeros(())
+        sizes = self.layout.vocab_sizes
+        position = torch.repeat_interleave(sizes)
+        total = torch.zeros((), device=sizes.device)
+        for block in self.layout.blocks:
+            square = self.heads.weights[key(block.name)].square().unflatten(1, (block.length, -1)).sum(2)
+            norm = (torch.zeros(len(sizes), block.length).index_add(0, position, square) + 1e-6).sqrt()
+            push = self.config.sparsity * ((1 - 1 / block.vocabulary.size) / n_rows) ** 0.5
+            near = norm.clamp(max=FREE)
+            total = total + push * (near - near.square() / (2 * FREE)).sum()
+        return total

@@ -155,8 +155,10 @@ def test_the_model_is_trained_for_the_studys_questions(study: Study, home: Home)
         {"noised": "label", "clean": "x", "show": "window", "window": 2},
         {"noised": "label", "clean": ""},
     ]
-    window = MeasureSpec(measure="mutual_information", x="x[1:4]", y="label")
+    window = MeasureSpec(measure="mutual_information", x="x[1:3]", y="label")
     assert asking(study, [window], corpus) == study
+    wider = MeasureSpec(measure="mutual_information", x="x[1:4]", y="label")
+    assert training_queries(asking(study, [wider], corpus), corpus)[3:] == ({"noised": "label", "clean": "x[1:4]"},)
     other = MeasureSpec(measure="mutual_information", x="x[0]", y="x[1:4]")
     assert len(training_queries(asking(study, [other], corpus), corpus)) == 4
     named = study.model_copy(update={"model": {**study.model, "queries": [{"noised": "label", "clean": "x"}]}})

@@ -77,17 +77,19 @@ def test_sample_sizes() -> None:
 
 
 def test_duplicates_between_training_and_test() -> None:
-    (many,) = diagnostics.duplicates(30, 100)
-    assert many.value == pytest.approx(0.3)
-    assert "30% of the evaluated rows" in many.warning
-    assert diagnostics.duplicates(20, 100)[0].warning == ""
+    (many,) = diagnostics.duplicates(0.35, 0.05)
+    assert many.value == pytest.approx(0.35)
+    assert "30% more of the evaluated rows" in many.warning
+    assert diagnostics.duplicates(0.2, 0.05)[0].warning == ""
+    assert diagnostics.duplicates(1.0, 1.0)[0].warning == ""  # few states: repeats are what the law gives
 
 
 def test_hidden_targets() -> None:
-    assert diagnostics.hidden_targets(0.0) == []
-    (check,) = diagnostics.hidden_targets(0.25)
-    assert check.value == 0.25
-    assert "25% of the target tokens are unknown" in check.warning
+    assert diagnostics.hidden_targets(0.0, 0.0) == []
+    tokens, rows = diagnostics.hidden_targets(0.25, 0.1)
+    assert (tokens.value, rows.value) == (0.25, 0.1)
+    assert "25.0% of the target tokens are unknown" in tokens.warning
+    assert "10.0% of the rows have no known target" in tokens.warning
 
 
 def test_supports_that_may_be_disjoint() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from infosedd.blocks import Block, Vocabulary
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
-from infosedd.folds import Fold, count_duplicates, plan_folds
+from infosedd.folds import Fold, duplicate_shares, plan_folds
 
 
 def corpus(n: int = 200, **columns) -> Corpus:
@@ -96,4 +96,10 @@ def test_duplicates_are_whole_rows_that_training_has_seen() -> None:
     codes = np.array([[0, 0, 1], [1, 1, 1], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
     made = Corpus("c", (Block("x", Vocabulary(("a", "b")), 3),), {"x": codes})
     fold = Fold(np.array([0, 1]), np.array([], int), np.array([2, 3, 4]))
-    assert count_duplicates(made, fold) == 2
+    assert duplicate_shares(made, fold) == (pytest.approx(2 / 3), 0.0)
+
+
+def test_a_group_on_both_sides_of_the_sources_own_split_is_refused() -> None:
+    made = corpus(splits=np.repeat([0, 1, 2], [100, 50, 50]), groups=np.arange(200) % 60)
+    with pytest.raises(InputError, match="groups have rows in 'test' and in another part"):
+        plan_folds(made, 5, 0)

@@ -164,9 +164,34 @@ def test_hidden_values_are_left_out_and_said() -> None:
         infosedd.mutual_information(x, y, config=PAIRS)
     estimate = infosedd.mutual_information(x, y, missing="hide", config=PAIRS)
     finite(estimate)
-    assert estimate.diagnostics["hidden_target_share"] == pytest.approx(0.25)
-    assert any("25% of the target tokens are unknown" in w for w in estimate.warnings)
-    assert (estimate.pointwise[:100] == 0).all()
+    assert estimate.diagnostics["rows_left_out_share"] == pytest.approx(0.25)
+    assert any("25.0% of the rows have no known target" in w for w in estimate.warnings)
+    assert estimate.rows.tolist() == list(range(100, 400))
+    assert estimate.n_samples == 300
+    assert estimate.nats == pytest.approx(np.log(2), abs=0.05)  # not scaled down by the rows left out
+
+
+def test_tokens_that_z_explains_have_no_total_correlation_given_it() -> None:
+    """x is eight noisy copies of z, independent given z: TC is large, TC given z is 0."""
+    z = RNG.integers(0, 4, 3000)
+    x = np.where(RNG.random((3000, 8)) < 0.8, z[:, None], RNG.integers(0, 4, (3000, 8)))
+    estimate = infosedd.total_correlation(x, z, config={"folds": 2, "training": {"budget": "steps", "steps": 400}})
+    assert abs(estimate.nats) <= 4 * estimate.std_error + 0.1  # 400 steps leave a bias under 0.1
+    assert estimate.std_error < 0.1
+
+
+def test_a_constant_side_says_nothing() -> None:
+    x = RNG.integers(0, 4, (400, 3))
+    constant = np.array(["s"] * 400)
+    for other in (constant, np.array(["same"] * 400)):
+        assert abs(infosedd.mutual_information(x, other, config=PAIRS).nats) < 1e-3
+
+
+def test_the_scale_of_weights_does_not_matter() -> None:
+    x, y = RNG.integers(0, 2, 2000), (RNG.random(2000) < 0.1).astype(int)
+    for scale in (0.7, 1 / 2000):
+        estimate = infosedd.mutual_information(x, y, weights=np.full(2000, scale), config=PAIRS)
+        assert abs(estimate.nats) < 0.01
 
 
 @pytest.mark.parametrize(

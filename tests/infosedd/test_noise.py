@@ -71,8 +71,10 @@ def test_enough_draws_bring_every_size_to_every_row() -> None:
     tokens = rows_of(30)
     draws = list(SubsetNoise(n_draws=9).draws(tokens, NOISED, SIZES, torch.arange(30)))
     assert len(draws) == 4
-    sizes = torch.stack([draw.scored.sum(1) for draw in draws]).sort(0).values
+    sizes = torch.stack([(draw.tokens == SIZES).sum(1) for draw in draws])
     assert torch.equal(sizes, torch.tensor([1, 2, 3, 4])[:, None].expand(-1, 30))
+    assert torch.equal(torch.stack([draw.scored for draw in draws]).sum(0), NOISED.expand(30, -1).long())
+    assert all(bool((draw.weight == 1).all()) for draw in draws)
 
 
 def test_the_weights_of_all_subsets() -> None:
