@@ -207,8 +207,11 @@ class ScoreModel(Questions):
             path.mkdir(parents=True, exist_ok=True)
             save_file(state_of(self.networks), path / "weights.safetensors")
             (path / "card.json").write_text(json.dumps(asdict(self.card), indent=1))
-        except OSError as error:
-            raise SurroundingsError(f"could not write the model: {error.strerror}", where=str(path)) from error
+        except (OSError, SafetensorError) as error:
+            text = getattr(error, "strerror", None) or error
+            raise SurroundingsError(
+                f"could not write the model: {text}", where=str(path), remedy="free space or check rights"
+            ) from error
         return path
 
     @classmethod

@@ -12,11 +12,11 @@ from typing import Literal
 import numpy as np
 import torch
 from pydantic import BaseModel, ConfigDict, Field
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from infosedd.errors import InfoseddError
+from infosedd.errors import InfoseddError, SurroundingsError
 from infosedd.losses import noise_batch, row_losses
 from infosedd.networks import ScoreNetwork
 from infosedd.optimizer import AdamW
@@ -300,11 +300,18 @@ class Trainer:
         tensors = {}
         for kind, values in self._state().items():
             tensors.update({f"{kind}.{i}": value.detach() for i, value in enumerate(values)})
-        self.checkpoint.parent.mkdir(parents=True, exist_ok=True)
         partial = self.checkpoint.with_suffix(".partial")
         facts = {"step": str(self.step), "history": json.dumps(self.history.__dict__)}
-        save_file(tensors, partial, metadata=facts)
-        os.replace(partial, self.checkpoint)
+        try:
+            self.checkpoint.parent.mkdir(parents=True, exist_ok=True)
+            save_file(tensors, partial, metadata=facts)
+            os.replace(partial, self.checkpoint)
+        except (OSError, SafetensorError) as error:
+            raise SurroundingsError(
+                f"could not save the state of training: {error}",
+                where=str(self.checkpoint.parent),
+                remedy="free space or check rights, then run again: training goes on from the last saved state",
+            ) from error
 
     def _resume(self) -> None:
         if self.checkpoint is None or not self.checkpoint.exists():

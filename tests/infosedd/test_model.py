@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from infosedd.arrays import corpus_of
 from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
 from infosedd.divergence import kl_divergence
-from infosedd.errors import InfoseddError, InputError
+from infosedd.errors import InfoseddError, InputError, SurroundingsError
 from infosedd.model import ScoreModel, resolve_device
 from infosedd.progress import Progress
 from infosedd.registry import ModelRegistry
@@ -384,3 +385,14 @@ def test_a_device_that_is_not_there() -> None:
     for device in ("abacus", "cuda:77"):
         with pytest.raises(InputError, match=f"device '{device}' can't be used"):
             resolve_device(device)
+
+
+def test_a_disk_that_refuses_the_weights_is_the_surroundings(
+    stored: tuple[ScoreModel, Path, Corpus], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise SafetensorError("I/O error: no space left on device")
+
+    monkeypatch.setattr("infosedd.model.save_file", full)
+    with pytest.raises(SurroundingsError, match="could not write the model: I/O error"):
+        stored[0].save(tmp_path / "full")
