@@ -44,10 +44,14 @@ class Home:
         """The study of each run, as it ran: RUN_ID.json."""
         return self.path / "runs"
 
+    def study_of(self, run_id: str) -> Path:
+        """The file of a run's study."""
+        return self.runs / f"{run_id}.json"
+
     def keep_study(self, run_id: str, text: str) -> None:
         """Keep the study of a run, as JSON."""
         try:
-            (self.runs / f"{run_id}.json").write_text(text)
+            self.study_of(run_id).write_text(text)
         except OSError as error:
             raise SurroundingsError(
                 f"could not keep the study of the run ({error.strerror})",

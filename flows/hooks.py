@@ -26,7 +26,7 @@ def close_in_prefect(left: Sequence[Left]) -> None:
             if run.flow_run_id is None:
                 continue
             try:
-                client.set_flow_run_state(run.flow_run_id, Crashed(message=run.reason), force=True)
+                client.set_flow_run_state(run.flow_run_id, Crashed(message=run.reason))
             except ObjectNotFound:
                 get_logger("infosedd").info("flow run %s is not on this server", run.flow_run_id)
 

@@ -95,5 +95,5 @@ def latest_run(home: Home, study: str | None) -> str:
 
 def study_of_run(home: Home, run_id: str) -> Study | None:
     """The study as a run had it; None for a run of another home."""
-    path = home.runs / f"{run_id}.json"
+    path = home.study_of(run_id)
     return Study.model_validate_json(path.read_text()) if path.exists() else None

@@ -1,6 +1,7 @@
 """A whole study, step after step; the steps are plain functions or Prefect tasks over them."""
 
 import secrets
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -124,7 +125,8 @@ def recorded(run_id: str, study: Study, home: Home, flow_run_id: str, command: s
     from warehouse import Warehouse
 
     warehouse = Warehouse(home.path)
-    run = Run(run_id, warehouse, command or f"infosedd run {study.name} --home {home.path}")
+    again = shlex.join(["infosedd", "run", str(home.study_of(run_id)), "--home", str(home.path)])
+    run = Run(run_id, warehouse, command or again)
     if publish:
         mark_left_runs(home)
     with alive(home, run_id, run.command):

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from uuid import UUID
 
 from flows.home import Home
 from flows.runners import Runner
@@ -81,10 +82,26 @@ def _serve(study: Study, home: Home, schedule: Schedule, watched: str | None, ru
     what = f"new files of {watched}" if watched else "its data"
     print(f"serving {study.name} on {what} at {schedule.cron!r} ({schedule.timezone}); results in {home.path}")
     print(f"UI: {url}   stop with Ctrl-C", flush=True)
+    close_left(cast(UUID, deployment.apply()))
     if now:
-        deployment.apply()
         run_deployment(f"{flow.name}/{study.name}", timeout=0)
     serve_deployments(deployment, print_starting_message=False)
+
+
+def close_left(deployment_id: UUID) -> None:
+    """Runs that an earlier process of this schedule left as running would hold its only place for ever."""
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import DeploymentFilter, FlowRunFilter
+    from prefect.client.schemas.objects import StateType
+    from prefect.states import Crashed
+
+    unfinished = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
+    with get_client(sync_client=True) as client:
+        for run in client.read_flow_runs(
+            flow_run_filter=FlowRunFilter.model_validate({"state": {"type": {"any_": unfinished}}}),
+            deployment_filter=DeploymentFilter.model_validate({"id": {"any_": [deployment_id]}}),
+        ):
+            client.set_flow_run_state(run.id, Crashed(message="the process that served it ended"))
 
 
 def _what(study: Study, home: Home, watched: str | None, runner: Runner) -> tuple[Any, dict[str, Any]]:

@@ -10,9 +10,11 @@
     x = "x"
     y = "y"
 
-Relative paths in a study count from the study's folder.
+Relative paths in a study count from the study's folder. A study may be JSON too: the home keeps the
+study of each run so.
 """
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -238,14 +240,17 @@ def question_of(options: Mapping[str, object]) -> MeasureSpec:
 
 def _raw_study(name_or_path: str) -> dict[str, Any]:
     path = find_study(name_or_path)
-    raw = _read_toml(path)
+    raw = _read(path)
     _resolve_paths(raw, path.parent)
     return raw
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        return json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"the study is not valid JSON: {error}", where=str(path), remedy="correct the file") from error
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"the study is not valid TOML: {error}", where=str(path), remedy="correct the file") from error
     except UnicodeDecodeError as error:

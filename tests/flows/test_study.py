@@ -122,6 +122,15 @@ def test_an_unknown_study_names_the_near_one() -> None:
         load_study("lac-promotor")
 
 
+def test_the_study_of_a_run_can_be_run_again(tmp_path: Path) -> None:
+    study = load_study(written(tmp_path, MINIMAL))
+    (tmp_path / "run.json").write_text(study.model_dump_json())
+    assert load_study(tmp_path / "run.json") == study
+    (tmp_path / "bad.json").write_text("{")
+    with pytest.raises(InputError, match="not valid JSON"):
+        load_study(tmp_path / "bad.json")
+
+
 def test_a_missing_file_a_folder_and_bytes_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such study file"):
         load_study(tmp_path / "none.toml")
