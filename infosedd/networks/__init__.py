@@ -34,6 +34,8 @@ COMPONENTS: dict[type[ComponentConfig], type[Component]] = {
 
 FULL_MAP_LIMIT = 20_000_000
 """Entries above which the pairwise map is factored."""
+FEW_ROWS = 5000
+"""Rows below which the pairwise map stands alone: a residual costs more by overfitting than it is likely to find."""
 
 
 def build(
@@ -60,7 +62,8 @@ def choose(layout: Layout, target_blocks: Sequence[str], n_rows: int) -> tuple[A
     if n_targets == 1 and layout.seq_len > 16:
         return LatentConfig(), MLPConfig(width=64, depth=2, dropout=0.3, learning_rate=3e-3, weight_decay=0.1)
     if layout.seq_len <= 128 and width_in <= 4096:
-        return pairwise, MLPConfig(width=256 if n_rows >= 5000 else 64, depth=2, weight_decay=0.01)
+        residual = MLPConfig(width=256, depth=2, dropout=0.1, weight_decay=0.3)
+        return (pairwise, residual) if n_rows >= FEW_ROWS else (pairwise,)
     return (pairwise,)
 
 
