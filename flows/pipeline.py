@@ -107,9 +107,12 @@ class Run:
 
     def end_early(self, failure: BaseException, publish: bool) -> None:
         """Write down what ended the run, in which step, and the command that resumes it."""
-        status = "failed" if isinstance(failure, Exception) else "interrupted"
-        name = f"{type(failure).__name__}: {failure}".rstrip(": ")
-        text = str(failure) if isinstance(failure, InfoseddError) else name
+        if not isinstance(failure, Exception):  # KeyboardInterrupt, and what Prefect makes of SIGTERM
+            status, text = "interrupted", "asked to stop"
+        elif isinstance(failure, InfoseddError):
+            status, text = "failed", str(failure)
+        else:
+            status, text = "failed", f"{type(failure).__name__}: {failure}"
         step = f"{self.step}: " if self.step else ""
         try:
             self.warehouse.finish_run(self.run_id, status, f"{step}{text}; resume with `{self.command}`")

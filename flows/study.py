@@ -21,7 +21,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    ValidationError,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from flows.validation import explained
 from infosedd.blocks import near_names
@@ -149,6 +159,13 @@ class Study(Part):
     def _of_name_or_path(cls, value: object) -> object:
         """A flow's parameter may be the name of a study that ships, or the path of one."""
         return _raw_study(value) if isinstance(value, str) else value
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """What a form offers: the options one by one, or the name or path of a study."""
+        options = handler.resolve_ref_schema(handler(schema))
+        named = {"type": "string", "title": "Name or path", "description": "A study that ships, or a file"}
+        return {"title": "Study", "anyOf": [options, named]}
 
     @property
     def corpus_name(self) -> str:

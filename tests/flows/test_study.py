@@ -147,3 +147,10 @@ def test_other_data_keeps_the_questions_and_gets_its_own_name() -> None:
     assert study.source.path == ("some/mine.csv.gz",)
     assert study.source.options == load_study("lac-promoter").source.options
     assert with_source(study, ["p=a.fa", "n=b.fa.gz"]).corpus_name == "a+b"
+
+
+def test_the_form_of_a_flow_offers_a_name_or_the_options() -> None:
+    options, named = Study.model_json_schema()["anyOf"]
+    assert named["type"] == "string"
+    assert {"name", "source", "measures", "seed"} <= set(options["properties"])
+    assert Study.model_validate("lac-promoter") == load_study("lac-promoter")
