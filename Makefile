@@ -51,10 +51,15 @@ lint: $(STAMP) ## ruff and pyright
 	$(BIN)/pyright
 
 bench: $(STAMP) ## the benchmarks that take minutes
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.truths
+	$(BIN)/python -m benchmarks.ingest
+	$(BIN)/python -m benchmarks.warehouse speed
+	$(BIN)/python -m benchmarks.flows
 
 bench-slow: $(STAMP) ## the benchmarks that take long
-	$(BIN)/python -m benchmarks --slow
+	$(BIN)/python -m benchmarks.truths pairs256
+	$(BIN)/python -m benchmarks.warehouse all
+	$(BIN)/python -m benchmarks.faults
 
 clean: ## remove the environment and caches; results in infosedd-home stay
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
