@@ -8,8 +8,10 @@ from pathlib import Path
 from connectors.errors import ConnectorError
 from connectors.guessing import guess
 from connectors.info import ConnectorInfo, Truth
+from connectors.watching import told
 from infosedd.blocks import near_names
 from infosedd.corpus import Corpus
+from infosedd.progress import ProgressCallback, silent
 
 NAMES = ("fasta", "table", "text", "hub", "ising", "synthetic")
 """One module of this package for each, which defines ``INFO``."""
@@ -33,9 +35,17 @@ def ingest(
     options: Mapping[str, object] | None = None,
     *,
     name: str,
+    progress: ProgressCallback = silent,
 ) -> Corpus:
-    """Read ``sources`` with a connector (``None``: guess it, and say so in the corpus's notes)."""
-    texts = [str(source) for source in sources]
+    """Read ``sources`` with a connector (``None``: guess it, and say so in the corpus's notes).
+
+    ``progress`` is told how much of a long file is read.
+    """
+    with told(progress):
+        return _ingest(connector, [str(source) for source in sources], options, name)
+
+
+def _ingest(connector: str | None, texts: list[str], options: Mapping[str, object] | None, name: str) -> Corpus:
     if connector is not None:
         return get(connector).read(texts, options or {}, name)
     if not texts:

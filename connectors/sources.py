@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from connectors.errors import ConnectorError
+from connectors.watching import WatchedFile
 from infosedd.blocks import near_names
 from infosedd.errors import SurroundingsError
 
@@ -53,7 +54,7 @@ class Source:
 
     def sha256(self) -> str:
         """Hash of the bytes as they lie on disk."""
-        with self.path.open("rb") as file:
+        with WatchedFile(self.path, f"hashing {self.uri}") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def compression(self) -> str | None:
@@ -65,8 +66,10 @@ class Source:
     def open(self) -> Iterator[BinaryIO]:
         """The decompressed bytes; a truncated or damaged stream is this format's error."""
         try:
-            with _decompressed(self.path, self.compression()) as file:
-                yield file
+            compression = self.compression()
+            with WatchedFile(self.path, f"reading {self.uri}") as raw, io.BufferedReader(raw, 1 << 20) as buffered:
+                with _decompressed(buffered, compression) as file:
+                    yield file
         except EOFError as cause:
             raise self.fail("the compressed file ends too early", remedy="fetch or compress it again") from cause
         except (gzip.BadGzipFile, lzma.LZMAError, zlib.error) as cause:
@@ -174,15 +177,15 @@ def _nearby(path: Path) -> str:
     return near_names(path.name, sorted(entry.name for entry in folder.iterdir() if entry.is_file())[:20])
 
 
-def _decompressed(path: Path, compression: str | None) -> BinaryIO:
+def _decompressed(file: io.BufferedReader, compression: str | None) -> BinaryIO:
     if compression == "gzip":
-        return cast(BinaryIO, gzip.open(path, "rb"))
+        return cast(BinaryIO, gzip.open(file, "rb"))
     if compression == "xz":
-        return cast(BinaryIO, lzma.open(path, "rb"))
+        return cast(BinaryIO, lzma.open(file, "rb"))
     if compression == "bzip2":
-        return cast(BinaryIO, bz2.open(path, "rb"))
+        return cast(BinaryIO, bz2.open(file, "rb"))
     if compression == "zstd":
         import pyarrow as pa
 
-        return io.BufferedReader(cast(io.RawIOBase, pa.input_stream(str(path), compression="zstd")), 1 << 20)
-    return path.open("rb")
+        return io.BufferedReader(cast(io.RawIOBase, pa.input_stream(file, compression="zstd")), 1 << 20)
+    return file

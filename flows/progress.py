@@ -10,6 +10,7 @@ from infosedd.progress import Progress, silent
 
 Listener = Callable[[Progress], None]
 
+LINE_SECONDS = 30.0
 
 _LISTENER: ContextVar[Listener] = ContextVar("listener", default=silent)
 
@@ -61,15 +62,20 @@ def on_terminal() -> Iterator[None]:
 
 
 class _Lines:
-    """One line on stderr whenever a stage begins."""
+    """One line on stderr whenever a stage begins, and every half a minute one with the time left."""
 
     def __init__(self) -> None:
         self.stage, self.start = "", time.monotonic()
+        self.printed = self.start
 
     def __call__(self, progress: Progress) -> None:
-        if progress.stage != self.stage:
-            self.stage = progress.stage
-            print(f"[{time.monotonic() - self.start:5.0f} s] {progress.stage}", file=sys.stderr, flush=True)
+        now, text = time.monotonic(), progress.stage
+        if progress.stage == self.stage:
+            if now < self.printed + LINE_SECONDS or progress.seconds_left is None:
+                return
+            text += f": {progress.done:.0%}, about {duration(progress.seconds_left)} left"
+        self.stage, self.printed = progress.stage, now
+        print(f"[{now - self.start:5.0f} s] {text}", file=sys.stderr, flush=True)
 
 
 class _Bar:

@@ -59,7 +59,7 @@ def read(source: Source, name: str) -> Corpus:
     import connectors
 
     stage(f"reading {' '.join(source.path) or source.connector}")
-    return connectors.ingest(source.connector, source.path, source.options, name=name)
+    return connectors.ingest(source.connector, source.path, source.options, name=name, progress=listener())
 
 
 def check(study: Study, corpus: Corpus) -> None:
