@@ -66,10 +66,12 @@ class Source:
     def open(self) -> Iterator[BinaryIO]:
         """The decompressed bytes; a truncated or damaged stream is this format's error."""
         try:
-            compression = self.compression()
-            with WatchedFile(self.path, f"reading {self.uri}") as raw, io.BufferedReader(raw, 1 << 20) as buffered:
-                with _decompressed(buffered, compression) as file:
-                    yield file
+            with (
+                WatchedFile(self.path, f"reading {self.uri}") as raw,
+                io.BufferedReader(raw, 1 << 20) as buffered,
+                _decompressed(buffered, self.compression()) as file,
+            ):
+                yield file
         except EOFError as cause:
             raise self.fail("the compressed file ends too early", remedy="fetch or compress it again") from cause
         except (gzip.BadGzipFile, lzma.LZMAError, zlib.error) as cause:
