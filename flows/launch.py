@@ -10,6 +10,7 @@ from flows.queries import asking
 from flows.runners import Runner
 from flows.server import prepare, server_for
 from flows.study import MeasureSpec, Source, Study
+from flows.truths import known_answers
 from flows.watching import Watched, files_of
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
@@ -70,8 +71,11 @@ def ingest_alone(source: Source, name: str, home: Home) -> Corpus:
     with on_terminal():
         corpus = steps.read(source, name)
         corpus.save(home.corpora)
-        Warehouse(home.path).record_corpus(corpus)
-        Warehouse(home.path).publish()
+        warehouse = Warehouse(home.path)
+        warehouse.record_corpus(corpus)
+        if known := known_answers(source, name, corpus):
+            warehouse.record_truths(known)
+        warehouse.publish()
     return corpus
 
 

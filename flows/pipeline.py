@@ -17,6 +17,7 @@ from flows.home import Home
 from flows.liveness import alive, mark_left_runs
 from flows.steps import Answer, Trained
 from flows.study import MeasureSpec, Study
+from flows.truths import known_answers
 from infosedd.corpus import Corpus
 from infosedd.errors import InfoseddError, SurroundingsError
 from infosedd.version import VERSION
@@ -74,6 +75,9 @@ def carry_out(
             corpus_id = corpus_id or does.ingest(study, home)
             corpus = Corpus.load(home.corpus(corpus_id))
             run.warehouse.record_corpus(corpus)
+            known = known_answers(study.source, study.name, corpus, study.measures if questions is None else questions)
+            if known:
+                run.warehouse.record_truths(known)
         with run.during("train"):
             trained = does.train(study, home, corpus_id)
         answers = []

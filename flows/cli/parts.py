@@ -24,7 +24,9 @@ def register(app: typer.Typer) -> None:
 
 
 def ingest(
-    source: Annotated[list[str], typer.Argument(metavar="SOURCE...", help="A file, or several as LABEL=PATH.")],
+    source: Annotated[
+        list[str] | None, typer.Argument(metavar="SOURCE...", help="A file, or several as LABEL=PATH.")
+    ] = None,
     connector: Annotated[str | None, typer.Option("--connector", help="Default: told from the file.")] = None,
     options: Annotated[
         list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="An option of the connector; repeatable.")
@@ -41,8 +43,9 @@ def ingest(
     from flows.show import corpus_as_json, show_corpus
     from flows.study import Source, name_of
 
-    data = Source(connector=connector, path=tuple(source), name=name, options=nested_options(options or ()))
-    corpus = ingest_alone(data, name or name_of(source), created_home(home))
+    paths = tuple(source or ())
+    data = Source(connector=connector, path=paths, name=name, options=nested_options(options or ()))
+    corpus = ingest_alone(data, name or (name_of(paths) if paths else connector or "data"), created_home(home))
     if as_json:
         print(corpus_as_json(corpus))
     else:
