@@ -51,14 +51,21 @@ class Tally:
             raise error("every row was dropped", where=where, remedy=f"dropped {reasons}; choose another policy")
 
 
-def repeated_rows(codes: np.ndarray) -> int:
-    """How many rows equal an earlier one, by a 64-bit hash of each row: a random linear form modulo 2^64."""
+def repeated_rows(*blocks: np.ndarray) -> int:
+    """How many rows equal an earlier one in every block, by a 64-bit hash of each row.
+
+    The hash is a random linear form modulo 2^64, summed over the blocks, which have the same number of rows.
+    """
     import polars as pl
 
-    form = np.random.default_rng(0).integers(1, 2**63, size=codes.shape[1], dtype=np.uint64) * 2 + 1
-    per_part = max(1, (1 << 22) // codes.shape[1])
-    parts = [codes[low : low + per_part].astype(np.uint64) @ form for low in range(0, len(codes), per_part)]
-    return len(codes) - pl.Series(np.concatenate(parts)).n_unique()
+    rng = np.random.default_rng(0)
+    hashes = np.zeros(len(blocks[0]), np.uint64)
+    for codes in blocks:
+        form = rng.integers(1, 2**63, size=codes.shape[1], dtype=np.uint64) * 2 + 1
+        per_part = max(1, (1 << 22) // codes.shape[1])
+        for low in range(0, len(codes), per_part):
+            hashes[low : low + per_part] += codes[low : low + per_part].astype(np.uint64) @ form
+    return len(hashes) - pl.Series(hashes).n_unique()
 
 
 def alphabet_symbols(alphabet: str) -> str:

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from math import log
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
@@ -86,25 +85,41 @@ def show_model_card(outcome: "Outcome", home: Home) -> None:
 
 def show_corpus(corpus: Corpus) -> None:
     """Print what was read, what was left out, and what each block is made of."""
+    from flows.summary import block_summaries, row_facts
+
     _show_data(corpus)
-    rows = []
-    for block in corpus.blocks:
-        counts = np.bincount(corpus.tokens[block.name].ravel(), minlength=block.vocabulary.size + 1)
-        order = np.argsort(-counts[:-1], kind="stable")[:N_SYMBOLS]
-        commonest = ", ".join(f"{block.vocabulary.symbols[i]} {counts[i] / counts.sum():.1%}" for i in order)
-        hidden = f"{counts[-1] / counts.sum():.2%}"
-        rows.append([block.name, str(block.length), str(block.vocabulary.size), hidden, commonest])
-    show_table(["block", "positions", "symbols", "hidden", "commonest symbols"], rows)
+    for fact in row_facts(corpus):
+        print(fact)
+    rows = [
+        [
+            block.name,
+            str(block.length),
+            block.lengths,
+            str(block.n_symbols),
+            f"{block.hidden_share:.2%}",
+            ", ".join(f"{symbol} {share:.1%}" for symbol, share in block.commonest(N_SYMBOLS)),
+        ]
+        for block in block_summaries(corpus)
+    ]
+    show_table(["block", "positions", "lengths", "symbols", "hidden", "commonest symbols"], rows)
 
 
 def corpus_as_json(corpus: Corpus) -> str:
     """What was read, as one JSON object."""
+    from flows.summary import N_IN_JSON, block_summaries, n_repeated
+
     source = corpus.provenance
-    blocks = [{"name": b.name, "length": b.length, "symbols": b.vocabulary.size} for b in corpus.blocks]
+    blocks = [
+        {
+            "name": b.name, "length": b.length, "symbols": b.n_symbols, "lengths": b.lengths,
+            "hidden_share": b.hidden_share, "composition": dict(b.commonest(N_IN_JSON)),
+        }
+        for b in block_summaries(corpus)
+    ]  # fmt: skip
     content = {
         **_corpus_json(corpus), "blocks": blocks, "connector": source.connector, "source": source.source_uri,
         "source_sha256": source.source_sha256, "n_read": source.n_read, "dropped": dict(source.dropped),
-        "hidden": dict(source.hidden), "notes": list(source.notes),
+        "hidden": dict(source.hidden), "n_repeated_rows": n_repeated(corpus), "notes": list(source.notes),
     }  # fmt: skip
     return json.dumps(content, indent=1)
 

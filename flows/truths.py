@@ -47,7 +47,7 @@ def _asked_alike(
     x, y, z = (_tokens(text, corpus) for text in (known.x, known.y, known.z))
     orders = [(x, y, z), (y, x, z)] if known.measure in _SYMMETRIC else [(x, y, z)]
     for question in questions:
-        if question.mode == "remove":
+        if question.mode == "remove" or not question.x:
             continue
         for key in keys_of(question, corpus):
             asked = tuple(_tokens(text, corpus) for text in key[2:])
