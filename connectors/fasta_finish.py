@@ -6,9 +6,9 @@ from itertools import product
 import numpy as np
 
 from connectors.encoding import Letters
-from connectors.errors import FastaError
+from connectors.errors import ConnectorError
 from connectors.fasta_letters import HIDDEN, Reader, byte_counts, translated
-from connectors.fasta_options import FastaOptions
+from connectors.fasta_options import LetterOptions
 from connectors.sources import Source
 from infosedd.blocks import Vocabulary
 
@@ -18,7 +18,7 @@ _CHUNK = 1 << 24
 
 def fixed_length(
     letters: Letters,
-    asked: FastaOptions,
+    asked: LetterOptions,
     files: Sequence[Source],
     drop: Callable[[int, str], None],
     id_of: Callable[[int], str],
@@ -29,7 +29,7 @@ def fixed_length(
     if length > asked.max_length:
         raise files[0].fail(
             f"sequences of {length:,} letters are longer than the {asked.max_length:,} that a block may have",
-            remedy="cut them with `window`, or raise `max_length`",
+            remedy=f"{asked.too_long}, or raise `max_length`",
         )
     low, high = {"crop": (length, None), "pad": (0, length)}.get(asked.lengths, (length, length))
     fits = lengths >= low
@@ -40,7 +40,7 @@ def fixed_length(
         raise files[0].fail(
             f"sequences have unequal lengths: this one has {lengths[row]:,} letters, the block {length:,}",
             where=f"kept sequence {row + 1} ({id_of(row)})",
-            remedy="give lengths = drop, crop or pad, or `window`",
+            remedy=f"give lengths = drop, crop or pad, or {asked.too_long}",
         )
     drop(int((~fits).sum()), f"a length other than {length}")
     if (lengths == length).all():
@@ -48,7 +48,9 @@ def fixed_length(
     return _refitted(letters, fits, length, ord(asked.pad)), fits
 
 
-def letter_tokens(letters: np.ndarray, reader: Reader, asked: FastaOptions) -> tuple[Vocabulary, np.ndarray]:
+def letter_tokens(
+    letters: np.ndarray, reader: Reader, asked: LetterOptions, error: type[ConnectorError]
+) -> tuple[Vocabulary, np.ndarray]:
     """The alphabet with the symbols that occur beyond it, and codes in place of canonical bytes."""
     symbols, pads = reader.symbols, False
     if asked.lengths == "pad" or reader.may_add_symbols:
@@ -57,7 +59,7 @@ def letter_tokens(letters: np.ndarray, reader: Reader, asked: FastaOptions) -> t
         pads = asked.lengths == "pad" and asked.pad in present
         symbols += "".join(sorted(present - {*reader.symbols, *(asked.pad if pads else "")}))
     if pads and (asked.pad in reader.symbols or reader.keeps(asked.pad)):
-        raise FastaError(f"the pad symbol {asked.pad!r} is a letter of the sequences", remedy="give another `pad`")
+        raise error(f"the pad symbol {asked.pad!r} is a letter of the sequences", remedy="give another `pad`")
     letters_in_order = tuple(dict.fromkeys(symbols))
     vocabulary = Vocabulary((*letters_in_order, asked.pad) if pads else letters_in_order, asked.pad if pads else None)
     table = np.full(256, vocabulary.mask_id, np.uint8)
@@ -70,7 +72,9 @@ def letter_tokens(letters: np.ndarray, reader: Reader, asked: FastaOptions) -> t
     return vocabulary, letters
 
 
-def kmers(codes: np.ndarray, vocabulary: Vocabulary, asked: FastaOptions) -> tuple[Vocabulary, np.ndarray]:
+def kmers(
+    codes: np.ndarray, vocabulary: Vocabulary, asked: LetterOptions, error: type[ConnectorError]
+) -> tuple[Vocabulary, np.ndarray]:
     """Tokens of ``kmer`` letters; one with a hidden letter is hidden, one with a pad is the pad."""
     size, step = asked.kmer, asked.kmer_step or asked.kmer
     if size == 1 and step == 1:
@@ -79,9 +83,7 @@ def kmers(codes: np.ndarray, vocabulary: Vocabulary, asked: FastaOptions) -> tup
     n_symbols = len(letters) ** size
     if codes.shape[1] < size or n_symbols > _MAX_SYMBOLS:
         problem = f"{n_symbols:,} symbols" if n_symbols > _MAX_SYMBOLS else f"only {codes.shape[1]} letters a sequence"
-        raise FastaError(
-            f"tokens of {size} letters are too long: there would be {problem}", remedy="give a smaller kmer"
-        )
+        raise error(f"tokens of {size} letters are too long: there would be {problem}", remedy="give a smaller kmer")
     words = ["".join(word) for word in product(letters, repeat=size)]
     pad = vocabulary.pad
     result = Vocabulary((*words, pad) if pad else tuple(words), pad)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from connectors.encoding import Letters, alphabet_symbols
-from connectors.fasta_options import FastaOptions
+from connectors.fasta_options import LetterOptions
 from connectors.sources import Source
 
 HIDDEN = 255
@@ -47,7 +47,7 @@ class Reader:
     """
 
     alphabet: str
-    options: FastaOptions
+    options: LetterOptions
     canonical: np.ndarray = field(init=False)
     reason: np.ndarray = field(init=False)
     seen: np.ndarray = field(init=False)

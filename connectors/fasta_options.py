@@ -1,19 +1,19 @@
-"""Options of the ``fasta`` connector."""
+"""Options of the ``fasta`` connector, and those that all connectors of letters share."""
 
 import re
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from connectors.options import Options, Policy
 
 
-class FastaOptions(Options):
-    """Options of the fasta connector; every policy is counted and reported."""
+class LetterOptions(Options):
+    """How letters become tokens of fixed length; every policy is counted and reported."""
 
-    format: Literal["auto", "fasta", "fastq", "genbank", "plain"] = Field(
-        "auto", description="how the file is written; plain is one sequence a line; auto tells by content"
-    )
+    too_long: ClassVar[str] = "choose sequences of one length"
+    """What a person may do about sequences that are too long or unequal."""
+
     block: str = Field("sequence", description="name of the block of letters")
     alphabet: str = Field("auto", min_length=1, description="dna, rna, protein, the letters themselves, or auto")
     soft_mask: Literal["upper", "keep", "hide", "drop", "error"] = Field(
@@ -27,7 +27,6 @@ class FastaOptions(Options):
         "convert", description="U in DNA is read as T, T in RNA as U; or keep | hide | drop | error"
     )
     other: Policy = Field("error", description="any other letter: error | drop | keep | hide")
-    empty: Literal["drop", "error"] = Field("drop", description="records without letters")
     lengths: Literal["reject", "drop", "crop", "pad"] = Field(
         "reject", description="unequal lengths: reject them, or drop, crop or pad to `length`"
     )
@@ -35,6 +34,30 @@ class FastaOptions(Options):
         None, ge=1, description="letters in the block; by default the commonest (drop), shortest (crop), longest (pad)"
     )
     pad: str = Field("_", min_length=1, max_length=1, description="pad symbol, which becomes part of the alphabet")
+    max_length: int = Field(5000, ge=1, description="longer blocks are refused")
+    label_block: str = Field("label", description="name of the block of labels")
+    balance: bool = Field(False, description="keep as many sequences of each label as the rarest has, by a seeded draw")
+    seed: int = Field(0, ge=0, description="seed of the balancing draw")
+    kmer: int = Field(1, ge=1, description="letters in a token")
+    kmer_step: int | None = Field(None, ge=1, description="letters from one token to the next; by default `kmer`")
+
+    @field_validator("pad")
+    @classmethod
+    def _plain_letter(cls, pad: str) -> str:
+        if not pad.isascii() or not pad.isprintable() or pad.isspace():
+            raise ValueError("the pad symbol must be one visible ASCII character")
+        return pad
+
+
+class FastaOptions(LetterOptions):
+    """Options of the fasta connector."""
+
+    too_long: ClassVar[str] = "cut them with `window`"
+
+    format: Literal["auto", "fasta", "fastq", "genbank", "plain"] = Field(
+        "auto", description="how the file is written; plain is one sequence a line; auto tells by content"
+    )
+    empty: Literal["drop", "error"] = Field("drop", description="records without letters")
     window: int | None = Field(None, ge=1, description="cut each record into windows of that many letters")
     window_step: int | None = Field(
         None, ge=1, description="letters from one window to the next; by default no overlap"
@@ -45,8 +68,6 @@ class FastaOptions(Options):
         description="neighbouring windows that are split and counted together; by default those of a record, "
         "or 20 where there are fewer than 20 records",
     )
-    max_length: int = Field(5000, ge=1, description="longer blocks are refused: cut long records with `window`")
-    label_block: str = Field("label", description="name of the block of labels")
     label_pattern: str | None = Field(
         None, description="regular expression with one group that finds the label in the header"
     )
@@ -54,13 +75,9 @@ class FastaOptions(Options):
         None, description="regular expression with one group: headers that share it are split and counted together"
     )
     unmatched: Literal["error", "drop"] = Field("error", description="records whose header a pattern doesn't match")
-    balance: bool = Field(False, description="keep as many sequences of each label as the rarest has, by a seeded draw")
-    seed: int = Field(0, ge=0, description="seed of the balancing draw")
     reverse_complement: Literal["none", "add", "replace"] = Field(
         "none", description="add the reverse complement of each sequence (same group), or replace it"
     )
-    kmer: int = Field(1, ge=1, description="letters in a token")
-    kmer_step: int | None = Field(None, ge=1, description="letters from one token to the next; by default `kmer`")
 
     @field_validator("label_pattern", "group_pattern")
     @classmethod
@@ -74,13 +91,6 @@ class FastaOptions(Options):
         if compiled.groups != 1:
             raise ValueError(f"the pattern needs one group in brackets, it has {compiled.groups}")
         return pattern
-
-    @field_validator("pad")
-    @classmethod
-    def _plain_letter(cls, pad: str) -> str:
-        if not pad.isascii() or not pad.isprintable() or pad.isspace():
-            raise ValueError("the pad symbol must be one visible ASCII character")
-        return pad
 
     @model_validator(mode="after")
     def _steps_have_their_size(self) -> "FastaOptions":
