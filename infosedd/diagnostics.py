@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from infosedd.estimation import Sample, mean_and_error
-from infosedd.results import NORMAL_95
+from infosedd.results import NORMAL_95, Estimate
 from infosedd.training import History
 
 
@@ -92,6 +92,14 @@ def disjoint_supports(log_ratios: np.ndarray, n_q: int) -> list[Check]:
     share = float(log_ratios[rare].sum() / total) if total > 0 else 0.0
     text = "q hardly ever has what these rows of p have: the supports may be disjoint, the truth infinite"
     return [Check("rare_under_q_share", share, text if share > 0.2 else "")]
+
+
+def seed_spread(seed_error: float, estimate: Estimate) -> list[Check]:
+    """Standard error from the training seeds, apart from that of sampling; warns where it prevails and is wide."""
+    sampling = max(0.0, estimate.std_error**2 - seed_error**2) ** 0.5
+    wide = seed_error > sampling and seed_error > 0.05 * abs(estimate.nats)
+    text = f"training seeds move the estimate by {seed_error:.3g} nats, more than which rows were drawn: add members"
+    return [Check("seed_std_error_nats", seed_error, text if wide else ""), Check("sampling_std_error_nats", sampling)]
 
 
 def no_dependence(nats: float, error: float) -> list[Check]:

@@ -1,6 +1,8 @@
 """From one value a row to an estimate: mean, standard error, interval."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import hypot
 
 import numpy as np
 
@@ -68,9 +70,21 @@ def mean_and_error(values: np.ndarray, sample: Sample) -> tuple[float, float]:
     return mean, float(np.sqrt(squares * units / (units - 1)) / total)
 
 
-def estimate_of(values: np.ndarray, sample: Sample, **facts) -> Estimate:
-    """The estimate of a measure from one value a row; ``facts`` are the other fields of ``Estimate``."""
+def seed_error(values: Sequence[float]) -> float:
+    """Standard error, from the training seeds, of an ensemble of M members whose own values these are.
+
+    The standard deviation of the members' values over the root of M; 0 for fewer than two.
+    """
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def estimate_of(values: np.ndarray, sample: Sample, *, seed_error: float = 0.0, **facts) -> Estimate:
+    """The estimate of a measure from one value a row; ``facts`` are the other fields of ``Estimate``.
+
+    ``seed_error`` is a standard error beside that of sampling: both are in the interval.
+    """
     mean, error = mean_and_error(values, sample)
+    error = hypot(error, seed_error)
     return Estimate(
         nats=mean,
         std_error=error,

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import hypot
 from threading import Event
 from typing import Literal
 
@@ -16,7 +17,7 @@ from infosedd.card import ModelCard
 from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
-from infosedd.estimation import Sample, estimate_of, mean_and_error
+from infosedd.estimation import Sample, estimate_of, mean_and_error, seed_error
 from infosedd.folds import Fold
 from infosedd.layout import Layout
 from infosedd.measures import Plan
@@ -44,6 +45,13 @@ class Values:
     terminal_factor: float
     noisy: bool
     """Does the noise that was drawn leave chance in each row's value?"""
+    seed_errors: tuple[float, float] = (0.0, 0.0)
+    """Standard errors from the training seeds, of both estimators; 0 for one member a fold."""
+
+    def mean_and_error(self, sample: Sample) -> tuple[float, float]:
+        """The measure and its standard error: of the rows that were drawn, and of the training seeds."""
+        mean, error = mean_and_error(self.loss_difference, sample)
+        return mean, hypot(error, self.seed_errors[0])
 
 
 @dataclass(frozen=True)
@@ -125,7 +133,7 @@ class Questions(ABC):
         baselines = mutual_information_baselines(values.corpus, values.rows, shown, target, z, **facts)
         checks = self._ceilings(values, shown, target, z)
         if mode == "whole":
-            checks += diagnostics.no_dependence(*mean_and_error(values.loss_difference, self._sample(values)))
+            checks += diagnostics.no_dependence(*values.mean_and_error(self._sample(values)))
         return self._estimate(plan, values, facts, baselines, noised, checks, data)
 
     def entropy(self, x: str, condition: str | None = None, data: Corpus | None = None) -> Estimate:
@@ -215,23 +223,36 @@ class Questions(ABC):
             data = None
         if data is not None:
             self._require_same_blocks(data)
-            work = [(LearnedScore([n for members in self.networks for n in members]), np.arange(data.n))]
+            work = [([n for members in self.networks for n in members], np.arange(data.n))]
             corpus = data
         else:
             corpus = self.require_corpus()
             folds = self.folds[:1] if training else self.folds
             work = [
-                (score, _evenly(fold.training, TRAINING_ROWS) if training else fold.test)
-                for score, fold in zip(map(LearnedScore, self.networks), folds, strict=False)
+                (members, _evenly(fold.training, TRAINING_ROWS) if training else fold.test)
+                for members, fold in zip(self.networks, folds, strict=False)
             ]
-        work = [(score, self._with_known_target(corpus, rows, plan)) for score, rows in work]
+        work = [(networks, self._with_known_target(corpus, rows, plan)) for networks, rows in work]
         noise = self.noise(sum(len(rows) for _, rows in work), plan.noised_size())
-        with threads_for(self.networks[0][0].n_parameters):
-            parts = [measures.evaluate(plan, score, self.layout.tokens_of(corpus, rows), noise) for score, rows in work]
         rows = np.concatenate([rows for _, rows in work])
         order = np.argsort(rows, kind="stable")
-        loss = torch.cat([part.loss_difference for part in parts]).numpy()[order]
-        dynkin = torch.cat([part.dynkin for part in parts]).numpy()[order]
+
+        def evaluated(member: int | None) -> tuple[np.ndarray, np.ndarray]:
+            """Both estimators, by all networks of a fold averaged, or by those of one seed."""
+            step = self.config.members
+            chosen = [(n if member is None else n[member::step], there) for n, there in work]
+            parts = [
+                measures.evaluate(plan, LearnedScore(n), self.layout.tokens_of(corpus, there), noise)
+                for n, there in chosen
+            ]
+            both = (torch.cat(p) for p in zip(*((p.loss_difference, p.dynkin) for p in parts), strict=True))
+            loss, dynkin = (values.numpy()[order] for values in both)
+            return loss, dynkin
+
+        with threads_for(self.networks[0][0].n_parameters):
+            loss, dynkin = evaluated(None)
+            seeds = range(0 if training or self.config.members == 1 else self.config.members)
+            by_seed = [evaluated(member) for member in seeds]
         if not (np.isfinite(loss).all() and np.isfinite(dynkin).all()):
             bad = int((~np.isfinite(loss) | ~np.isfinite(dynkin)).sum())
             raise InputError(
@@ -240,7 +261,10 @@ class Questions(ABC):
                 remedy="the network's scores diverged: train it with a lower learning rate",
             )
         terminal = noise.terminal_factor(plan.noised_size())
-        return Values(corpus, rows[order], loss, dynkin, terminal, noisy=plan.noised_size() > 1 or terminal > 0)
+        noisy = plan.noised_size() > 1 or terminal > 0
+        sample = Sample.of(corpus, rows[order], noisy=noisy)
+        errors = (seed_error([mean_and_error(values[i], sample)[0] for values in by_seed]) for i in range(2))
+        return Values(corpus, rows[order], loss, dynkin, terminal, noisy, seed_errors=(next(errors), next(errors)))
 
     def _with_known_target(self, corpus: Corpus, rows: np.ndarray, plan: Plan) -> np.ndarray:
         """The rows with at least one known token among those that the plan predicts."""
@@ -261,7 +285,7 @@ class Questions(ABC):
         data: Corpus | None,
     ) -> Estimate:
         sample = self._sample(values)
-        main = estimate_of(values.loss_difference, sample, **facts)
+        main = estimate_of(values.loss_difference, sample, seed_error=values.seed_errors[0], **facts)
         terminal = values.terminal_factor * abs(main.nats)
         checks = [
             *checks,
@@ -270,13 +294,17 @@ class Questions(ABC):
             *diagnostics.sample_size(sample.n_effective(len(values.rows)), len(values.rows)),
             *diagnostics.hidden_targets(*_hidden(values, noised)),
         ]
+        if self.config.members > 1:
+            checks += diagnostics.seed_spread(values.seed_errors[0], main)
         if data is None:
             checks += diagnostics.duplicates(*self.duplicate_shares)
             if facts.get("mode", "whole") == "whole":
                 seen = self._values(plan, None, training=True)
                 on_training = mean_and_error(seen.loss_difference, self._sample(seen))[0]
                 checks += diagnostics.overfitting(main.nats, main.std_error, on_training)
-        dynkin = estimate_of(values.dynkin, sample, estimator="dynkin", terminal_kl=terminal, **facts)
+        dynkin = estimate_of(
+            values.dynkin, sample, seed_error=values.seed_errors[1], estimator="dynkin", terminal_kl=terminal, **facts
+        )
         return replace(
             main,
             terminal_kl=terminal,
@@ -296,8 +324,7 @@ class Questions(ABC):
         for name, side in (("entropy_x", x), ("entropy_y", y)):
             if side.size == 1:
                 ceiling = entropy_baselines(values.corpus, values.rows, side, EMPTY, measure="entropy")[0].nats
-                main, error = mean_and_error(values.loss_difference, sample)
-                checks += diagnostics.above_ceiling(main, error, ceiling, name)
+                checks += diagnostics.above_ceiling(*values.mean_and_error(sample), ceiling, name)
         return checks
 
     def _sides(self, x: Selection, y: Selection) -> tuple[Selection, Selection]:
