@@ -20,8 +20,10 @@ if TYPE_CHECKING:
         dual_total_correlation,
         entropy,
         kl_divergence,
+        learning_curve,
         mutual_information,
         o_information,
+        permutation_null,
         total_correlation,
     )
     from infosedd.model import ScoreModel
@@ -37,8 +39,10 @@ _HOME = {
         "dual_total_correlation",
         "entropy",
         "kl_divergence",
+        "learning_curve",
         "mutual_information",
         "o_information",
+        "permutation_null",
         "total_correlation",
     ),
     "infosedd.model": ("ScoreModel",),
@@ -63,8 +67,10 @@ __all__ = [
     "dual_total_correlation",
     "entropy",
     "kl_divergence",
+    "learning_curve",
     "mutual_information",
     "o_information",
+    "permutation_null",
     "total_correlation",
 ]
 

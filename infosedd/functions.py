@@ -5,16 +5,20 @@ Polars columns, or lists of strings, and returns an ``Estimate`` in nats whose `
 and whose ``pointwise`` values are in row order.
 """
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
 from infosedd.arrays import Missing, corpus_of, shared_vocabulary
 from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
+from infosedd.derived import Question, draws_of
 from infosedd.errors import InputError
 from infosedd.model import ScoreModel
 from infosedd.orders import needs_random
+from infosedd.progress import Progress, ProgressCallback, on_stderr
 from infosedd.queries import TrainingQuery
+from infosedd.refits import LearningCurve, PermutationNull, check_null, config_for, curve_of, null_of
 from infosedd.results import Estimate
 
 
@@ -35,17 +39,60 @@ def mutual_information(
     ``weights`` are counts if they are whole numbers. ``groups`` keeps related rows on one side of
     every split. Raises InputError where the data can't be used.
     """
-    columns = {"x": x, "y": y} if condition is None else {"x": x, "y": y, "z": condition}
-    corpus = corpus_of(columns, weights=weights, groups=groups, missing=missing)
-    config = _config(config)
-    z = "" if condition is None else "z"
-    if not config.queries:
-        noised, other = ("x", "y") if corpus.block("x").length < corpus.block("y").length else ("y", "x")
-        queries = [TrainingQuery(noised=noised, clean=_join(other, z)), TrainingQuery(noised=noised, clean=z)]
-        if config.variant == "joint":
-            queries = [TrainingQuery(noised=n, clean=z) for n in ("x+y", "x", "y")]
-        config = config.model_copy(update={"queries": tuple(queries)})
-    return _fit(corpus, config, seed, device).mutual_information("x", "y", z or None)
+    corpus, question, config = _pair(x, y, condition, weights, groups, config, missing)
+    return _ask(corpus, question, config, seed, device)
+
+
+def learning_curve(
+    x: Any,
+    y: Any,
+    condition: Any = None,
+    *,
+    weights: Any = None,
+    groups: Any = None,
+    config: ModelConfig | dict | None = None,
+    seed: int = 0,
+    device: str = "auto",
+    missing: Missing = "error",
+    progress: ProgressCallback = on_stderr,
+) -> LearningCurve:
+    """I(X; Y | Z) from a quarter, a half and all of the rows, and whether it has settled: three fits.
+
+    ``progress`` is told the cost once the first fit, of all rows, has been timed.
+    """
+    corpus, question, config = _pair(x, y, condition, weights, groups, config, missing)
+    start = time.monotonic()
+    whole = _ask(corpus, question, config, seed, device)
+    _tell_cost(progress, "learning curve", 2, time.monotonic() - start)
+    return curve_of(corpus, lambda part: _ask(part, question, config, seed, device), whole, seed)
+
+
+def permutation_null(
+    x: Any,
+    y: Any,
+    condition: Any = None,
+    *,
+    n_permutations: int = 20,
+    weights: Any = None,
+    groups: Any = None,
+    config: ModelConfig | dict | None = None,
+    seed: int = 0,
+    device: str = "auto",
+    missing: Missing = "error",
+    progress: ProgressCallback = on_stderr,
+) -> PermutationNull:
+    """I(X; Y | Z) beside those of ``n_permutations`` refits on shuffled pairs, with the p-value.
+
+    y is shuffled over the rows: whole groups where there are groups, among rows of equal z where there is
+    a condition. ``progress`` is told the cost once the first fit, of the data as they are, has been timed.
+    """
+    corpus, question, config = _pair(x, y, condition, weights, groups, config, missing)
+    check_null(corpus, question, n_permutations)
+    start = time.monotonic()
+    estimate = _ask(corpus, question, config, seed, device)
+    _tell_cost(progress, "permutation null", n_permutations, time.monotonic() - start)
+    each = draws_of(corpus, corpus.n_draws)
+    return null_of(each, question, lambda c: _ask(c, question, config, seed, device), estimate, n_permutations, seed)
 
 
 def entropy(
@@ -167,12 +214,27 @@ def _of_one(measure: str, data: _Data, config: ModelConfig | dict | None, seed: 
     return getattr(model, measure)("x", z or None)
 
 
+def _pair(
+    x: Any, y: Any, condition: Any, weights: Any, groups: Any, config: ModelConfig | dict | None, missing: Missing
+) -> tuple[Corpus, Question, ModelConfig]:
+    """The data of a mutual information, the question, and a configuration that is trained for it."""
+    columns = {"x": x, "y": y} if condition is None else {"x": x, "y": y, "z": condition}
+    corpus = corpus_of(columns, weights=weights, groups=groups, missing=missing)
+    question, config = Question("x", "y", "" if condition is None else "z"), _config(config)
+    return corpus, question, config if config.queries else config_for(corpus, question, config)
+
+
+def _ask(corpus: Corpus, question: Question, config: ModelConfig, seed: int, device: str) -> Estimate:
+    return _fit(corpus, config, seed, device).mutual_information(question.x, question.y, question.z or None)
+
+
+def _tell_cost(progress: ProgressCallback, stage: str, n_fits: int, seconds: float) -> None:
+    text = f"{n_fits} more fit{'' if n_fits == 1 else 's'}, about {n_fits * seconds:.0f} s (the first took {seconds:.1f} s)"
+    progress(Progress(stage, 0.0, n_fits * seconds, text))
+
+
 def _config(config: ModelConfig | dict | None) -> ModelConfig:
     return config if isinstance(config, ModelConfig) else ModelConfig.parse(config or {})
-
-
-def _join(*parts: str) -> str:
-    return "+".join(part for part in parts if part)
 
 
 def _fit(corpus: Corpus, config: ModelConfig, seed: int, device: str) -> ScoreModel:

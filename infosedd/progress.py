@@ -1,5 +1,6 @@
 """How long work reports that it is alive."""
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +22,12 @@ ProgressCallback = Callable[[Progress], None]
 
 def silent(_: Progress) -> None:
     """Report to nobody."""
+
+
+def on_stderr(progress: Progress) -> None:
+    """Print what a report says at the start of a stage, such as its cost."""
+    if progress.done == 0 and progress.message:
+        print(f"{progress.stage}: {progress.message}", file=sys.stderr, flush=True)
 
 
 class Countdown:
