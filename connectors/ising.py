@@ -17,6 +17,7 @@ from connectors.ising_exact import MAX_EXACT_WIDTH, Boundary, RowTransfer, exact
 from connectors.options import Options, parse_options
 from infosedd.blocks import Block, Vocabulary
 from infosedd.corpus import Corpus, Provenance
+from infosedd.randomness import numpy_stream
 
 
 class IsingOptions(Options):
@@ -104,7 +105,7 @@ def _parsed(options: Mapping[str, object]) -> IsingOptions:
 
 
 def _draw(asked: IsingOptions) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...]]:
-    rng = np.random.default_rng(asked.seed)
+    rng = numpy_stream("ising", asked.seed)
     rows, width = asked.length, asked.row_width
     if asked.draws_exactly:
         spins = RowTransfer(rows, width, asked.temperature, asked.boundary).sample(asked.n, rng)

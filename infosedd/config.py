@@ -8,10 +8,10 @@ from infosedd.blocks import near_names
 from infosedd.errors import InputError
 from infosedd.networks import AnyComponent
 from infosedd.orders import Order
+from infosedd.pace import TrainingConfig
 from infosedd.processes import ProcessName
 from infosedd.queries import TrainingQuery
 from infosedd.schedules import ScheduleName
-from infosedd.training import TrainingConfig
 
 
 class ModelConfig(BaseModel):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from infosedd.estimation import Sample, mean_and_error
+from infosedd.pace import History
 from infosedd.results import NORMAL_95, Estimate
-from infosedd.training import History
 
 
 @dataclass(frozen=True)

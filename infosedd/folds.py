@@ -6,6 +6,7 @@ import numpy as np
 
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
+from infosedd.randomness import numpy_stream
 
 MIN_ROWS = 50
 MIN_HELD_OUT = 10
@@ -53,7 +54,7 @@ def _cross_fit(corpus: Corpus, n_folds: int, seed: int, validation_share: float)
             where=f"in corpus {corpus.name!r}",
             remedy="ask for fewer folds" + ("" if corpus.groups is None else ", or leave the group column out"),
         )
-    rng = np.random.default_rng(seed)
+    rng = numpy_stream("folds", seed)
     fold_of_unit = rng.permutation(n_units) % n_folds
     folds = []
     for fold in range(n_folds):

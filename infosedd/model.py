@@ -25,15 +25,17 @@ from infosedd.folds import Fold, duplicate_shares, plan_folds
 from infosedd.layout import Layout
 from infosedd.networks import ScoreNetwork, build, choose
 from infosedd.noise import Noise, SubsetNoise, TimeNoise
+from infosedd.pace import History
 from infosedd.parallel import side_by_side, threads_for
 from infosedd.processes import PROCESSES
 from infosedd.progress import Progress, ProgressCallback, silent
 from infosedd.queries import QueryMix, TrainingQuery
 from infosedd.questions import Questions
+from infosedd.randomness import torch_stream
 from infosedd.sampling import sample_absorbing, sample_uniform
 from infosedd.schedules import SCHEDULES
 from infosedd.scores import LearnedScore
-from infosedd.training import Data, History, Trainer
+from infosedd.training import Data, Trainer
 
 EVALUATIONS = 200_000
 """Noise draws times rows that an estimate aims at, where ``draws`` is not given."""
@@ -187,7 +189,7 @@ class ScoreModel(Questions):
             raise InputError(f"can't draw {n} rows", remedy="ask for at least one")
         score = LearnedScore([network for members in self.networks for network in members])
         everything = Selection.parse("+".join(self.layout.names), self.layout.blocks)
-        generator = torch.Generator().manual_seed(seed)
+        generator = torch_stream("sample", seed)
         if self.config.process == "absorbing":
             tokens = sample_absorbing(score, everything, n, self.config.resolved_order, generator)
         else:

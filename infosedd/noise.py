@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from infosedd.processes import AbsorbingProcess, NoiseProcess
+from infosedd.randomness import torch_stream
 from infosedd.schedules import Schedule
 
 GOLDEN = 0.6180339887498949
@@ -60,7 +61,7 @@ class SubsetNoise:
     seed: int = 0
 
     def draws(self, tokens: Tensor, noised: Tensor, vocab_sizes: Tensor, rows: Tensor) -> Iterator[Draw]:
-        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + int(rows[0]))
+        generator = torch_stream("noise", self.seed, int(rows[0]))
         if self.n_draws >= int(noised.sum()):
             yield from _chain(tokens, noised, vocab_sizes, generator)
             return
@@ -107,7 +108,7 @@ class TimeNoise:
     seed: int = 0
 
     def draws(self, tokens: Tensor, noised: Tensor, vocab_sizes: Tensor, rows: Tensor) -> Iterator[Draw]:
-        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + int(rows[0]))
+        generator = torch_stream("noise", self.seed, int(rows[0]))
         for stratum in range(self.n_draws):
             level = (spread(rows, self.seed) + stratum) / self.n_draws
             yield time_draw(
@@ -189,7 +190,7 @@ def draw_at(
 
 def spread(rows: Tensor, seed: int) -> Tensor:
     """(B,) float64 numbers in [0, 1) that fill the interval evenly over any run of rows."""
-    start = torch.rand((), dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    start = torch.rand((), dtype=torch.float64, generator=torch_stream("spread", seed))
     return ((rows + 1).double() * GOLDEN + start) % 1
 
 

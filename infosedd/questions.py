@@ -24,11 +24,11 @@ from infosedd.measures import Plan
 from infosedd.networks import ScoreNetwork
 from infosedd.noise import Noise
 from infosedd.orders import needs_random
+from infosedd.pace import History
 from infosedd.parallel import side_by_side, threads_for
 from infosedd.progress import Countdown, ProgressCallback, silent
 from infosedd.results import Estimate, Mode
 from infosedd.scores import LearnedScore
-from infosedd.training import History
 
 TRAINING_ROWS = 2000
 """Training rows that the overfitting check looks at."""

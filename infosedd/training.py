@@ -4,54 +4,31 @@ import json
 import math
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
-from typing import Literal
 
-import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, Field
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from infosedd.errors import InfoseddError, SurroundingsError
+from infosedd.estimation import Sample, mean_and_error
 from infosedd.losses import noise_batch, row_losses
 from infosedd.networks import ScoreNetwork
 from infosedd.optimizer import AdamW
+from infosedd.pace import History, Pace, TrainingConfig
 from infosedd.processes import NoiseProcess
 from infosedd.progress import Progress, ProgressCallback, silent
 from infosedd.queries import QueryMix
+from infosedd.randomness import torch_stream
 from infosedd.schedules import Schedule
 
-
-class TrainingConfig(BaseModel):
-    """When to stop, and how to step."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    budget: Literal["convergence", "steps", "seconds"] = Field(
-        default="convergence",
-        description="stop when the held-out loss no longer falls, after `steps`, or after `seconds`",
-    )
-    steps: int = Field(default=20_000, ge=1, description="steps of a step budget; the most steps of the others")
-    seconds: float = Field(
-        default=60.0, gt=0, description="seconds of a seconds budget, whose model depends on the machine"
-    )
-    batch_size: int = Field(default=512, ge=2, description="rows a step")
-    patience: int = Field(
-        default=800, ge=1, description="least number of steps without progress before convergence is declared"
-    )
-    evaluate_every: int = Field(default=100, ge=1, description="steps between looks at the held-out loss")
-    evaluation_rows: int = Field(default=4096, ge=1, description="most held-out rows in each look")
-    average: float = Field(
-        default=0.99, ge=0, lt=1, description="decay of the averaged weights that are judged and kept"
-    )
-    warmup: int = Field(default=50, ge=0, description="steps over which the learning rate rises")
-    checkpoint_seconds: float = Field(
-        default=30.0, gt=0, description="seconds between saved states, where a folder is given"
-    )
+BESIDE_RESIDUAL = 0.1
+"""Share of its learning rate at which a component goes on learning beside a residual."""
+FEW_WEIGHTS = 200_000
+"""Weights below which a step costs little more for more rows."""
 
 
 class NonFiniteLossError(InfoseddError):
@@ -74,22 +51,6 @@ class TrainingStopped(InfoseddError):
         super().__init__("training was stopped", where=f"after step {step}", remedy="run it again to go on")
 
 
-@dataclass
-class History:
-    """What training saw: held-out loss (nats a row) by step."""
-
-    steps: list[int] = field(default_factory=list)
-    held_out: list[float] = field(default_factory=list)
-    best_step: int = 0
-    seconds: float = 0.0
-    anneal_start: int | None = None
-    anneal_steps: int = 0
-
-    @property
-    def best(self) -> float:
-        return min(self.held_out)
-
-
 @dataclass(frozen=True)
 class Data:
     """Tokens (n, L) of a fold's rows, with their weights (n,) or none."""
@@ -100,6 +61,9 @@ class Data:
 
 class Trainer:
     """Trains ``network`` in place and leaves the averaged weights with the lowest held-out loss in it.
+
+    In stages: the components that are no residual first, then, slowly beside them, the residual
+    ones, which are kept only where they lower the held-out loss by more than its standard error.
 
     Each step's randomness follows from (seed, step) alone, so a run that resumes from a saved state
     goes the same way as one that was never stopped.
@@ -123,44 +87,94 @@ class Trainer:
         self.process, self.schedule, self.seed = process, schedule, seed
         self.checkpoint, self.progress, self.label = checkpoint, progress, label
         self.stop = stop or Event()
-        self.history = History()
         self.step = 0
+        self.history = History()
         self._average = [p.detach().clone() for p in network.parameters()]
         self._best = [p.detach().clone() for p in network.parameters()]
-        owners = network.configs_of_parameters()
-        self._optimizer = AdamW(
-            [*network.parameters()], [c.learning_rate for c in owners], [c.weight_decay for c in owners]
-        )
+        self._settled = [p.detach().clone() for p in network.parameters()]
+        self._begin()
+
+    def _begin(self) -> None:
+        """Set up the stage that the history is in."""
+        owners = self.network.configs_of_parameters()
+        residual = self.history.stage == 1
+        rates = [
+            owner.learning_rate * (BESIDE_RESIDUAL if residual and not owner.residual else 1.0)
+            for owner in owners
+            if residual or not owner.residual
+        ]
+        self._trained = [
+            p for p, owner in zip(self.network.parameters(), owners, strict=True) if residual or not owner.residual
+        ]
+        self._optimizer = AdamW(self._trained, rates, [o.weight_decay for o in owners if residual or not o.residual])
+        self.network.residual_active = residual
+        self._pace = Pace(self.config, self.history, 2 if self.network.has_residual else 1)
 
     def fit(self, training: Data, validation: Data) -> History:
         """Train until the budget is spent; raises NonFiniteLossError, or TrainingStopped once ``stop`` is set."""
         self._resume()
         started = time.monotonic() - self.history.seconds
-        saved = time.monotonic()
         held_out = self._held_out_batches(validation)
         if not self.history.steps:
             self._look(held_out)
-        while not self._finished(started):
+        self._run_stage(training, held_out, started)
+        if self.network.has_residual and self.history.stage == 0:
+            self._settle()
+            self._run_stage(training, held_out, started)
+        if self.network.has_residual:
+            self._judge_residual(held_out)
+        self.history.seconds = time.monotonic() - started
+        self._load_into_network(self._best)
+        return self.history
+
+    def _run_stage(self, training: Data, held_out: list[tuple], started: float) -> None:
+        saved = time.monotonic()
+        while not self._pace.stage_is_over(self.step, time.monotonic() - started):
             if self.stop.is_set():
                 self._save()
                 raise TrainingStopped(self.step)
             self._train_step(training)
             if self.step % self.config.evaluate_every == 0:
                 self._look(held_out)
-                self._decide(started)
-                self._report(started)
-                self.history.seconds = time.monotonic() - started
+                spent = self.history.seconds = time.monotonic() - started
+                if not self._pace.stage_is_over(self.step, spent) and self._pace.level_is_over(self.step, spent):
+                    self._pace.begin_anneal(self.step, spent)
+                    self._load_into_network(self._best)
+                    torch._foreach_copy_(self._average, self._best)
+                done = self._pace.done(self.step, spent)
+                left = spent / done - spent if done > 0 else None
+                message = f"held-out loss {self.history.held_out[-1]:.4f} nats"
+                self.progress(Progress(self.label, done, left, message))
                 if time.monotonic() - saved > self.config.checkpoint_seconds:
                     self._save()
                     saved = time.monotonic()
-        if self.step % self.config.evaluate_every:
+        if self.history.steps[-1] != self.step:
             self._look(held_out)
-        self.history.seconds = time.monotonic() - started
+
+    def _settle(self) -> None:
+        """Begin the residual's stage from the best weights of the stage before."""
+        for values in (self._settled, self._average):
+            torch._foreach_copy_(values, self._best)
         self._load_into_network(self._best)
-        return self.history
+        self.history.begin_stage(self.step)
+        self._begin()
+        self._save()
+
+    def _judge_residual(self, held_out: list[tuple]) -> None:
+        """Go back to the weights without a residual unless it lowered the loss by more than its standard error."""
+        self._load_into_network(self._settled)
+        without, weights = self._losses(held_out)
+        self._load_into_network(self._best)
+        gains = without - self._losses(held_out)[0]
+        rows = torch.cat([rows for *_, rows in held_out])
+        gain, error = mean_and_error(gains.numpy(), Sample(weights.numpy(), "weight", groups=rows.numpy()))
+        self.history.residual_gain_nats, self.history.residual_gain_std_error_nats = gain, error
+        self.history.residual_kept = gain > error
+        if not self.history.residual_kept:
+            torch._foreach_copy_(self._best, self._settled)
 
     def _train_step(self, data: Data) -> None:
-        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self.step)
+        generator = torch_stream("step", self.seed, self.step)
         rows = self._rows(data, generator)
         tokens = data.tokens[rows].long()
         dealt = self.mix.draw(len(rows), generator)
@@ -170,14 +184,14 @@ class Trainer:
         if not math.isfinite(loss.item()):
             raise NonFiniteLossError(self.step)
         loss.backward()
-        self._optimizer.step(self._rate())
+        self._optimizer.step(self._pace.rate(self.step))
         self.step += 1
-        decay = min(self.config.average, self.step / (self.step + 9))
-        torch._foreach_lerp_(self._average, [p.detach() for p in self.network.parameters()], 1 - decay)
+        window = self.config.average * (self.step - self.history.stage_start)
+        torch._foreach_lerp_(self._average, [p.detach() for p in self.network.parameters()], 1 / (1 + window))
 
     def _rows(self, data: Data, generator: torch.Generator) -> Tensor:
         """The step's rows: a stretch of a fresh order each epoch, or draws in proportion to weight."""
-        n, size = len(data.tokens), min(self.config.batch_size, len(data.tokens))
+        n, size = len(data.tokens), min(self._batch_size, len(data.tokens))
         if data.weights is not None:
             ends = data.weights.cumsum(0)
             spots = (torch.arange(size) + torch.rand((), generator=generator)) / size * ends[-1]
@@ -185,25 +199,21 @@ class Trainer:
             return rows[torch.randperm(size, generator=generator)]
         per_epoch = max(1, n // size)
         epoch, place = divmod(self.step, per_epoch)
-        if getattr(self, "_epoch", None) != epoch:
-            order = torch.Generator().manual_seed(self.seed * 7_368_787 + epoch)
-            self._epoch, self._order = epoch, torch.randperm(n, generator=order)
+        if getattr(self, "_epoch", None) != (self.history.stage, epoch):
+            order = torch_stream("epoch", self.seed, epoch)
+            self._epoch, self._order = (self.history.stage, epoch), torch.randperm(n, generator=order)
         return self._order[place * size : (place + 1) * size]
 
-    def _rate(self) -> float:
-        """Share of the peak learning rate: warm-up, level, then a cosine to zero."""
-        if self.step < self.config.warmup:
-            return (self.step + 1) / self.config.warmup
-        if self.config.budget == "steps":
-            return 0.5 * (1 + math.cos(math.pi * min(1.0, self.step / self.config.steps)))
-        if self.history.anneal_start is None:
-            return 1.0
-        done = (self.step - self.history.anneal_start) / self.history.anneal_steps
-        return 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
+    @property
+    def _batch_size(self) -> int:
+        if self.config.batch_size is not None:
+            return self.config.batch_size
+        few = sum(p.numel() for p in self._trained) < FEW_WEIGHTS
+        return 2048 if few and not self.network.residual_active else 512
 
     def _held_out_batches(self, data: Data) -> list[tuple]:
         """Fixed rows, queries and noise, so that looks differ by the network alone."""
-        generator = torch.Generator().manual_seed(self.seed)
+        generator = torch_stream("held out", self.seed)
         n = min(self.config.evaluation_rows, len(data.tokens))
         rows = torch.randperm(len(data.tokens), generator=generator)[:n]
         weights = torch.ones(n, dtype=torch.float64) if data.weights is None else data.weights[rows].double()
@@ -214,21 +224,24 @@ class Trainer:
                 tokens = data.tokens[rows[part]].long()
                 dealt = self.mix.draw(len(part), generator)
                 draw = noise_batch(tokens, dealt.noised, self.process, self.schedule, self.network.layout, generator)
-                batches.append((tokens, dealt, draw, weights[part]))
+                batches.append((tokens, dealt, draw, weights[part], rows[part]))
         return batches
 
     @torch.no_grad()
+    def _losses(self, batches: list[tuple]) -> tuple[Tensor, Tensor]:
+        """Held-out losses and weights of the rows, of the weights now in the network."""
+        losses = [
+            row_losses(self.network, tokens, dealt, draw, self.mix.target_blocks) for tokens, dealt, draw, *_ in batches
+        ]
+        return torch.cat(losses).double(), torch.cat([weights for *_, weights, _ in batches])
+
     def _look(self, batches: list[tuple]) -> None:
         """Record the held-out loss of the averaged weights, and keep them if they are the best."""
         current = [p.detach().clone() for p in self.network.parameters()]
         self._load_into_network(self._average)
-        total = weight = 0.0
-        for tokens, dealt, draw, weights in batches:
-            losses = row_losses(self.network, tokens, dealt, draw, self.mix.target_blocks)
-            total += float((losses.double() * weights).sum())
-            weight += float(weights.sum())
+        losses, weights = self._losses(batches)
         self._load_into_network(current)
-        loss = total / weight
+        loss = float((losses * weights).sum() / weights.sum())
         if not math.isfinite(loss):
             raise NonFiniteLossError(self.step)
         if not self.history.held_out or loss < self.history.best:
@@ -237,51 +250,6 @@ class Trainer:
         self.history.steps.append(self.step)
         self.history.held_out.append(loss)
 
-    def _decide(self, started: float) -> None:
-        """Level phase over? Then go back to the best weights and anneal from there."""
-        if self.config.budget == "steps" or self.history.anneal_start is not None:
-            return
-        spent = time.monotonic() - started
-        if self.config.budget == "seconds":
-            over = spent > 0.7 * self.config.seconds
-            left = max(1, int(self.step / max(spent, 1e-9) * (self.config.seconds - spent)))
-        else:
-            over = self._stalled() or self.step >= 0.7 * self.config.steps
-            left = max(1, min(max(300, int(0.3 * self.step)), self.config.steps - self.step))
-        if over:
-            self.history.anneal_start, self.history.anneal_steps = self.step, left
-            self._load_into_network(self._best)
-            torch._foreach_copy_(self._average, self._best)
-
-    def _stalled(self) -> bool:
-        """No progress worth the name for a while: progress is measured against all that was learned."""
-        losses = np.minimum.accumulate(self.history.held_out)
-        learned = losses[0] - losses[-1]
-        near_best = int(np.argmax(losses <= losses[-1] + 1e-3 * learned))
-        return self.step - self.history.steps[near_best] >= max(self.config.patience, 0.4 * self.step)
-
-    def _finished(self, started: float) -> bool:
-        if self.config.budget == "seconds" and time.monotonic() - started > self.config.seconds:
-            return True
-        if self.history.anneal_start is not None:
-            return self.step >= self.history.anneal_start + self.history.anneal_steps
-        return self.step >= self.config.steps
-
-    def _report(self, started: float) -> None:
-        spent = time.monotonic() - started
-        if self.config.budget == "seconds":
-            done = spent / self.config.seconds
-        elif self.history.anneal_start is not None:
-            done = self.step / (self.history.anneal_start + self.history.anneal_steps)
-        elif self.config.budget == "steps":
-            done = self.step / self.config.steps
-        else:  # as if progress ended now
-            since = self.step - self.history.best_step
-            wait = max(self.config.patience, 0.4 * self.step)
-            done = self.step / (self.step + max(0.0, wait - since) + max(300, 0.3 * self.step))
-        left = spent / done - spent if done > 0 else None
-        self.progress(Progress(self.label, min(done, 1.0), left, f"held-out loss {self.history.held_out[-1]:.4f} nats"))
-
     def _load_into_network(self, values: list[Tensor]) -> None:
         with torch.no_grad():
             torch._foreach_copy_([*self.network.parameters()], values)
@@ -289,7 +257,7 @@ class Trainer:
     def _state(self) -> dict[str, list[Tensor]]:
         now = [*self.network.parameters()]
         optimizer = self._optimizer
-        kinds = {"now": now, "average": self._average, "best": self._best}
+        kinds = {"now": now, "average": self._average, "best": self._best, "settled": self._settled}
         return {**kinds, "mean": optimizer.mean, "square": optimizer.square}
 
     # Saved state: tensors as safetensors, the rest as JSON; a folder written whole or not at all.
@@ -320,7 +288,8 @@ class Trainer:
             facts = file.metadata()
         tensors = load_file(self.checkpoint)
         self.step, self.history = int(facts["step"]), History(**json.loads(facts["history"]))
-        self._optimizer.n_steps = self.step
+        self._begin()
+        self._optimizer.n_steps = self.step - self.history.stage_start
         with torch.no_grad():
             for kind, values in self._state().items():
                 torch._foreach_copy_(values, [tensors[f"{kind}.{i}"] for i in range(len(values))])

@@ -5,6 +5,7 @@ pair to ``COMPONENTS`` and ``AnyComponent`` below.
 """
 
 from collections.abc import Mapping, Sequence
+from threading import Lock
 from typing import Annotated
 
 import torch
@@ -19,6 +20,7 @@ from infosedd.networks.mlp import MLP, MLPConfig
 from infosedd.networks.network import ScoreNetwork
 from infosedd.networks.pairwise import Pairwise, PairwiseConfig
 from infosedd.networks.transformer import Transformer, TransformerConfig
+from infosedd.randomness import torch_seed
 
 AnyComponent = Annotated[
     PairwiseConfig | LatentConfig | MLPConfig | ConvConfig | TransformerConfig, Field(discriminator="kind")
@@ -32,6 +34,8 @@ COMPONENTS: dict[type[ComponentConfig], type[Component]] = {
     TransformerConfig: Transformer,
 }
 
+_GLOBAL_GENERATOR = Lock()
+
 FULL_MAP_LIMIT = 20_000_000
 """Entries above which the pairwise map is factored."""
 FEW_ROWS = 5000
@@ -41,9 +45,12 @@ FEW_ROWS = 5000
 def build(
     layout: Layout, configs: Sequence[ComponentConfig], marginals: Mapping[str, Tensor], seed: int
 ) -> ScoreNetwork:
-    """The network of some components, its random start fixed by ``seed`` alone."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    """The network of some components, its random start fixed by ``seed`` alone.
+
+    Modules start from torch's global generator, which threads share: one at a time.
+    """
+    with _GLOBAL_GENERATOR, torch.random.fork_rng(devices=[]):
+        torch.manual_seed(torch_seed("weights", seed))
         components = [COMPONENTS[type(config)](layout, config) for config in configs]
         return ScoreNetwork(layout, components, marginals)
 
@@ -58,11 +65,11 @@ def choose(layout: Layout, target_blocks: Sequence[str], n_rows: int) -> tuple[A
     rank = None if width_in * width_out <= FULL_MAP_LIMIT else max(1, min(64, FULL_MAP_LIMIT // (width_in + width_out)))
     pairwise = PairwiseConfig(rank=rank, sparsity=2.0)
     if lattices:
-        return pairwise, ConvConfig(width=48, depth=6)
+        return pairwise, ConvConfig(width=48, depth=6, residual=True)
     if n_targets == 1 and layout.seq_len > 16:
         return LatentConfig(), MLPConfig(width=64, depth=2, dropout=0.3, learning_rate=3e-3, weight_decay=0.1)
     if layout.seq_len <= 128 and width_in <= 4096:
-        residual = MLPConfig(width=256, depth=2, dropout=0.1, weight_decay=0.3)
+        residual = MLPConfig(width=128, depth=2, dropout=0.1, weight_decay=0.3, residual=True)
         return (pairwise, residual) if n_rows >= FEW_ROWS else (pairwise,)
     return (pairwise,)
 

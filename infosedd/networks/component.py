@@ -18,6 +18,10 @@ class ComponentConfig(BaseModel):
 
     learning_rate: float = Field(default=2e-3, gt=0, description="peak learning rate of this component")
     weight_decay: float = Field(default=0.0, ge=0, description="decoupled weight decay of this component")
+    residual: bool = Field(
+        default=False,
+        description="train after the others, on what they can't say, and keep it only where held-out loss gains",
+    )
 
 
 class Features:
@@ -32,6 +36,10 @@ class Features:
         """(B, L) codes, the mask's where nothing is visible."""
         self.visibility = visibility
         """(B, L) 1 clean, 0 hidden or masked, exp(-sigma_bar) noised by the uniform process."""
+        self.base: dict[str, Tensor] = {}
+        """{block: (B, L_b, N_b)} logits of the components that are no residual; empty where there is no residual."""
+        self.surprise = torch.zeros(tokens.shape, device=tokens.device)
+        """(B, L) log p(token | the other visible ones) - log marginal of each visible token, as the base has it."""
 
     def drop(self, hidden: Tensor, share: float) -> Tensor:
         """Dropout by the batch's own generator; without one (not training) nothing is dropped."""

@@ -20,19 +20,33 @@ class MLPConfig(ComponentConfig):
 
 
 class MLP(Component):
-    """Sees the visible symbols and which positions are visible."""
+    """Sees the visible symbols and which positions are visible.
+
+    As a residual it also sees how well the base explains each visible token, and may scale the base's
+    logits at each position: mixtures of laws, such as pairs that hold in some rows only, need no more.
+    """
 
     config: MLPConfig
 
     def __init__(self, layout: Layout, config: MLPConfig) -> None:
         super().__init__(layout, config)
-        self.first = nn.Parameter(torch.randn(layout.one_hot_width + layout.seq_len, config.width))
+        width_in = layout.one_hot_width + layout.seq_len * (2 if config.residual else 1)
+        self.first = nn.Parameter(torch.randn(width_in, config.width))
         self.first.data *= layout.seq_len**-0.5
         self.layers = nn.ModuleList(nn.Linear(config.width, config.width, bias=False) for _ in range(config.depth - 1))
         self.heads = BlockHeads(layout, config.width)
+        if config.residual:
+            self.scales = nn.Parameter(torch.zeros(config.width, layout.seq_len))
 
     def forward(self, features: Features, targets: Sequence[str]) -> dict[str, Tensor]:
-        hidden = F.gelu(torch.cat([features.one_hot, features.visibility], 1) @ self.first)
+        seen = [features.one_hot, features.visibility] + ([features.surprise] if self.config.residual else [])
+        hidden = F.gelu(torch.cat(seen, 1) @ self.first)
         for layer in self.layers:
             hidden = F.gelu(layer(features.drop(hidden, self.config.dropout)))
-        return self.heads(features.drop(hidden, self.config.dropout), targets)
+        hidden = features.drop(hidden, self.config.dropout)
+        out = self.heads(hidden, targets)
+        if self.config.residual:
+            scales = hidden @ self.scales
+            for name in targets:
+                out[name] = out[name] + scales[:, self.layout.slice_of(name), None] * features.base[name]
+        return out

@@ -8,6 +8,9 @@ from torch import Tensor, nn
 from infosedd.layout import Layout
 from infosedd.networks.component import Component, ComponentConfig, Features, key
 
+MOST_SURPRISE = 6.0
+"""Nats at which a token's surprise is cut, so that one odd token does not drown the others."""
+
 
 class ScoreNetwork(nn.Module):
     """log p(x0_i | visible) = log-softmax of [log marginal_i + evidence_i + SUM of components' logits].
@@ -23,6 +26,8 @@ class ScoreNetwork(nn.Module):
         self.components = nn.ModuleList(components)
         for block in layout.blocks:
             self.register_buffer(f"log_marginal_{key(block.name)}", marginals[block.name].log().float())
+        self.residual_active = True
+        """Whether the residual components take part; training turns them off while the others settle."""
 
     @property
     def device(self) -> torch.device:
@@ -30,11 +35,19 @@ class ScoreNetwork(nn.Module):
 
     def configs_of_parameters(self) -> list[ComponentConfig]:
         """For each parameter, in order, the configuration of the component it belongs to."""
-        return [c.config for c in self.components if isinstance(c, Component) for _ in c.parameters()]
+        return [c.config for c in self._components for _ in c.parameters()]
 
     def penalty(self, n_rows: int) -> Tensor:
         """Sum of the components' penalties, in nats a row."""
-        return torch.stack([c.penalty(n_rows) for c in self.components if isinstance(c, Component)]).sum()
+        return torch.stack([c.penalty(n_rows) for c in self._components]).sum()
+
+    @property
+    def has_residual(self) -> bool:
+        return any(c.config.residual for c in self._components)
+
+    @property
+    def _components(self) -> list[Component]:
+        return [c for c in self.components if isinstance(c, Component)]
 
     @property
     def n_parameters(self) -> int:
@@ -53,16 +66,40 @@ class ScoreNetwork(nn.Module):
         With a ``generator``, dropout is on and drawn from it.
         """
         features = Features(self.layout, tokens, _rounded(visibility), generator)
-        total: dict[str, Tensor] = {}
-        for name in targets:
-            marginal = getattr(self, f"log_marginal_{key(name)}")
-            total[name] = marginal + self._evidence(tokens, visibility, name, marginal.shape[1])
+        residuals = [c for c in self._components if c.config.residual and self.residual_active]
         anything = (visibility.amax(1) > 0)[:, None, None]
         idle = not torch.is_grad_enabled() and not anything.any()
-        for component in () if idle else self.components:
-            for name, logits in component(features, targets).items():
-                total[name] = total[name] + logits * anything
+        total = self._marginals(tokens, visibility, self.layout.names if residuals and not idle else targets)
+        if not idle:
+            for component in self._components:
+                if not component.config.residual:
+                    _add(features.base, component(features, [*total]))
+            _add(total, {name: logits * anything for name, logits in features.base.items()})
+        if residuals and not idle:
+            features.surprise = self._surprise(total, tokens, visibility)
+            total = {name: total[name] for name in targets}
+            for component in residuals:
+                _add(total, {name: logits * anything for name, logits in component(features, targets).items()})
         return {name: logits.log_softmax(-1) for name, logits in total.items()}
+
+    def _marginals(self, tokens: Tensor, visibility: Tensor, names: Sequence[str]) -> dict[str, Tensor]:
+        out = {}
+        for name in names:
+            marginal = getattr(self, f"log_marginal_{key(name)}")
+            out[name] = marginal + self._evidence(tokens, visibility, name, marginal.shape[1])
+        return out
+
+    @torch.no_grad()
+    def _surprise(self, total: Mapping[str, Tensor], tokens: Tensor, visibility: Tensor) -> Tensor:
+        """(B, L) how much likelier the others make each visible token; 0 where nothing is visible."""
+        out = torch.zeros(visibility.shape, device=tokens.device)
+        for name, logits in total.items():
+            there = self.layout.slice_of(name)
+            codes = tokens[:, there].clamp(max=logits.shape[-1] - 1)[..., None]
+            marginal = getattr(self, f"log_marginal_{key(name)}").expand_as(logits)
+            ratio = logits.log_softmax(-1).gather(-1, codes) - marginal.gather(-1, codes)
+            out[:, there] = ratio.squeeze(-1).clamp(-MOST_SURPRISE, MOST_SURPRISE)
+        return out * (visibility > 0)
 
     def _evidence(self, tokens: Tensor, visibility: Tensor, name: str, size: int) -> Tensor:
         there = self.layout.slice_of(name)
@@ -71,6 +108,11 @@ class ScoreNetwork(nn.Module):
         odds = torch.where(partly, torch.log1p(size * seen / (1 - seen).clamp(min=1e-12)), 0.0).float()
         codes = tokens[:, there].clamp(max=size - 1)[..., None]
         return torch.zeros(*codes.shape[:2], size, device=tokens.device).scatter(-1, codes, odds[..., None])
+
+
+def _add(total: dict[str, Tensor], more: Mapping[str, Tensor]) -> None:
+    for name, logits in more.items():
+        total[name] = total[name] + logits if name in total else logits
 
 
 def _rounded(visibility: Tensor) -> Tensor:

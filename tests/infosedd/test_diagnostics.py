@@ -5,7 +5,7 @@ import pytest
 
 from infosedd import diagnostics
 from infosedd.estimation import Sample
-from infosedd.training import History
+from infosedd.pace import History
 
 NOISE = np.random.default_rng(0).normal(0, 1, 400)
 NOISE -= NOISE.mean()

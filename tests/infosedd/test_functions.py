@@ -10,7 +10,7 @@ from infosedd.errors import InputError
 from infosedd.results import Estimate
 
 RNG = np.random.default_rng(0)
-STEPS = {"budget": "steps", "steps": 120, "batch_size": 128, "evaluate_every": 40, "warmup": 5, "average": 0.9}
+STEPS = {"budget": "steps", "steps": 120, "batch_size": 128, "evaluate_every": 40, "warmup": 5}
 PAIRS = {"folds": 2, "network": [{"kind": "pairwise", "learning_rate": 0.1}], "training": STEPS}
 QUICK = {**PAIRS, "training": {**STEPS, "steps": 20}}
 

@@ -43,7 +43,6 @@ def settings(*, steps: int = 300, **more) -> dict:
         "batch_size": 256,
         "evaluate_every": 50,
         "warmup": 10,
-        "average": 0.9,
     }
     return {"network": [{"kind": "pairwise", "learning_rate": 0.05}], "folds": 2, "training": training, **more}
 
@@ -55,7 +54,7 @@ def near(estimate: Estimate, truth: float, *, largest_error: float, stated_bias:
 
 @pytest.fixture(scope="module")
 def letters() -> tuple[ScoreModel, float]:
-    corpus, truth = channel(3000)
+    corpus, truth = channel(6000)
     queries = [{"noised": "y", "clean": "x"}, {"noised": "y"}, {"noised": "y", "clean": "x", "show": "subset"}]
     return ScoreModel.fit(corpus, settings(queries=queries)), truth
 
@@ -76,8 +75,8 @@ def test_letters_through_a_channel(letters: tuple[ScoreModel, float]) -> None:
     near(estimate, truth, largest_error=0.04, stated_bias=0.03)
     near(estimate.other("dynkin"), truth, largest_error=0.04, stated_bias=0.15)  # first order in the network's error
     near(estimate.other("per_position_plug_in"), truth, largest_error=0.04, stated_bias=0.02)
-    assert estimate.n_samples == len(estimate.pointwise) == len(estimate.rows) == 3000
-    assert estimate.rows.tolist() == list(range(3000))
+    assert estimate.n_samples == len(estimate.pointwise) == len(estimate.rows) == 6000
+    assert estimate.rows.tolist() == list(range(6000))
     assert estimate.pointwise.mean() == pytest.approx(estimate.nats)
     assert (estimate.x, estimate.y, estimate.z, estimate.measure) == ("x", "y", "", "mutual_information")
     assert estimate.terminal_kl == 0
@@ -256,6 +255,19 @@ def test_a_killed_training_resumes_to_the_same_weights(tmp_path: Path, reports_b
     assert any("resumed at step" in m for m in messages)
     assert resumed.card.weights_sha256 == whole.card.weights_sha256
     assert [h["held_out"] for h in resumed.card.histories] == [h["held_out"] for h in whole.card.histories]
+
+
+def test_the_number_of_threads_does_not_change_the_model() -> None:
+    corpus, _ = channel(300)
+    before = torch.get_num_threads()
+    try:
+        weights = []
+        for n_threads in (1, 4):
+            torch.set_num_threads(n_threads)
+            weights.append(ScoreModel.fit(corpus, {**SHORT, "folds": 4}, seed=3).card.weights_sha256)
+    finally:
+        torch.set_num_threads(before)
+    assert weights[0] == weights[1]
 
 
 def test_progress_says_how_far_it_is() -> None:
