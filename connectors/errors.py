@@ -15,6 +15,18 @@ class FastaError(ConnectorError):
     """FASTA, FASTQ, GenBank or plain sequences that can't be read as asked."""
 
 
+class RegionsError(ConnectorError):
+    """Regions of a genome, or the genome, that can't be read as asked."""
+
+
+class MotifsError(ConnectorError):
+    """Binding sites or count matrices that can't be read as asked."""
+
+
+class VariantsError(ConnectorError):
+    """Genotypes of a VCF file that can't be read as asked."""
+
+
 class IsingError(ConnectorError):
     """A spin model that can't be drawn as asked."""
 

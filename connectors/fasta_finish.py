@@ -53,10 +53,10 @@ def letter_tokens(
 ) -> tuple[Vocabulary, np.ndarray]:
     """The alphabet with the symbols that occur beyond it, and codes in place of canonical bytes."""
     symbols, pads = reader.symbols, False
-    if asked.lengths == "pad" or reader.may_add_symbols:
+    if asked.pads or reader.may_add_symbols:
         counts = sum(byte_counts(part.reshape(-1)) for part in _parts(letters))
         present = {chr(byte) for byte in np.flatnonzero(counts) if byte != HIDDEN}
-        pads = asked.lengths == "pad" and asked.pad in present
+        pads = asked.pads and asked.pad in present
         symbols += "".join(sorted(present - {*reader.symbols, *(asked.pad if pads else "")}))
     if pads and (asked.pad in reader.symbols or reader.keeps(asked.pad)):
         raise error(f"the pad symbol {asked.pad!r} is a letter of the sequences", remedy="give another `pad`")

@@ -10,9 +10,14 @@ from connectors.sources import Source
 
 HIDDEN = 255
 """Marks a hidden letter among canonical bytes."""
-REASONS = ("", "a lower-case letter", "an N", "an ambiguous letter", "a gap", "a stop", "U for T", "another letter")
-_OPTION = ("", "soft_mask", "n", "ambiguous", "gap", "stop", "u_t", "other")
-_KNOWN, _SOFT, _N, _AMBIGUOUS, _GAP, _STOP, _U_T, _OTHER = range(len(REASONS))
+OFF_END = 0
+"""Marks a position past the end of a sequence among bytes as they were written; options with ``off_end`` know it."""
+REASONS = (
+    "", "a lower-case letter", "an N", "an ambiguous letter", "a gap", "a stop", "U for T", "another letter",
+    "a position past the end",
+)  # fmt: skip
+_OPTION = ("", "soft_mask", "n", "ambiguous", "gap", "stop", "u_t", "other", "off_end")
+_KNOWN, _SOFT, _N, _AMBIGUOUS, _GAP, _STOP, _U_T, _OTHER, _OFF_END = range(len(REASONS))
 
 _DNA_CODES = "ACGTUNRYSWKMBDHV"
 _COMPLEMENT = str.maketrans("ACGTUNRYSWKMBDHVacgtunryswkmbdhv", "TGCAANYRSWMKVHDBtgcaanyrswmkvhdb")
@@ -60,7 +65,11 @@ class Reader:
         self.seen = np.zeros(256, np.int64)
         for byte in range(33, 127):
             self.canonical[byte], self.reason[byte] = self._meaning(chr(byte))
-        policies = [getattr(self.options, name) if name else "" for name in _OPTION]
+        off_end = getattr(self.options, "off_end", None)
+        if off_end is not None:
+            self.reason[OFF_END] = _OFF_END
+            self.canonical[OFF_END] = ord(self.options.pad) if off_end == "pad" else HIDDEN
+        policies = [getattr(self.options, name, "") for name in _OPTION]
         self.stops = np.array([policy in ("drop", "error") for policy in policies])[self.reason]
 
     def _meaning(self, letter: str) -> tuple[int, int]:
@@ -147,7 +156,7 @@ class Reader:
 
     def kept(self) -> dict[str, int]:
         """Letters that were special and are kept, converted or upper-cased, by reason."""
-        return self._by_reason((self.canonical != HIDDEN) & (self.reason != _KNOWN))
+        return self._by_reason((self.canonical != HIDDEN) & (self.reason != _KNOWN) & (self.reason != _OFF_END))
 
     @property
     def may_add_symbols(self) -> bool:
@@ -158,7 +167,8 @@ class Reader:
 
     def keeps(self, symbol: str) -> bool:
         """Whether a letter was read that is kept as this symbol."""
-        return bool((self.canonical[np.flatnonzero(self.seen)] == ord(symbol)).any())
+        written = np.flatnonzero(self.seen)
+        return bool((self.canonical[written[written != OFF_END]] == ord(symbol)).any())
 
     def _by_reason(self, which: np.ndarray) -> dict[str, int]:
         totals = np.bincount(self.reason[which], weights=self.seen[which], minlength=len(REASONS))

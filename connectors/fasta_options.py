@@ -41,6 +41,11 @@ class LetterOptions(Options):
     kmer: int = Field(1, ge=1, description="letters in a token")
     kmer_step: int | None = Field(None, ge=1, description="letters from one token to the next; by default `kmer`")
 
+    @property
+    def pads(self) -> bool:
+        """Whether rows may be padded."""
+        return self.lengths == "pad"
+
     @field_validator("pad")
     @classmethod
     def _plain_letter(cls, pad: str) -> str:

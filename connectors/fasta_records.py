@@ -137,7 +137,7 @@ def _fastq(source: Source) -> Iterator[Batch]:
     from Bio.SeqIO.QualityIO import FastqGeneralIterator
 
     with source.open() as file:
-        records = FastqGeneralIterator(_as_text(file))
+        records = FastqGeneralIterator(as_text(file))
         yield from _in_batches(((header, sequence) for header, sequence, _ in records), source)
 
 
@@ -145,18 +145,18 @@ def _genbank(source: Source) -> Iterator[Batch]:
     from Bio import SeqIO
 
     with source.open() as file:
-        records = SeqIO.parse(_as_text(file), "genbank")
+        records = SeqIO.parse(as_text(file), "genbank")
         yield from _in_batches(((f"{r.id} {r.description}", str(r.seq)) for r in records), source)
 
 
 def _plain(source: Source) -> Iterator[Batch]:
     with source.open() as file:
-        lines = ("".join(line.split()) for line in _as_text(file))
+        lines = ("".join(line.split()) for line in as_text(file))
         kept = ((str(number), line) for number, line in enumerate(lines, 1) if line and line[0] not in "#;")
         yield from _in_batches(kept, source)
 
 
-def _as_text(file: IO[bytes]) -> IO[str]:
+def as_text(file: IO[bytes]) -> IO[str]:
     """Text with one line end; bytes that aren't UTF-8 come through as marks, which no alphabet holds."""
     return io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline=None)
 

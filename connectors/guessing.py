@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from connectors.errors import ConnectorError
+from connectors.motif_files import motif_format_of_lines
+from connectors.region_files import BED_SUFFIXES, GFF_SUFFIXES, format_of_lines
 from connectors.sources import resolve, split_label
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
@@ -32,12 +34,14 @@ def guess(path: str | Path) -> Guess:
     source = resolve([str(path)], ConnectorError)[0]
     with source.open() as file:
         head = file.read(_HEAD)
-    by_content = _guess_head(head.removeprefix(b"\xef\xbb\xbf"), whole=len(head) < _HEAD)
+    by_content = _guess_head(head.removeprefix(b"\xef\xbb\xbf"), source.suffix, whole=len(head) < _HEAD)
     if by_content is not None:
         return by_content
     if b"\0" not in head:
         if source.suffix in _TABLE_SUFFIXES:
             return Guess("table", f"the name ends with {source.suffix}")
+        if source.suffix in (*BED_SUFFIXES, *GFF_SUFFIXES):
+            return Guess("regions", f"the name ends with {source.suffix}")
         if source.suffix in _SEQUENCE_SUFFIXES:
             return Guess("fasta", f"the name ends with {source.suffix}")
         if source.suffix in (".txt", ".text", ".md"):
@@ -53,7 +57,7 @@ def _guess_folder(folder: Path) -> Guess:
     raise ConnectorError("can't tell what this folder holds", where=str(folder), remedy="name a file, or the connector")
 
 
-def _guess_head(head: bytes, whole: bool) -> Guess | None:
+def _guess_head(head: bytes, suffix: str, whole: bool) -> Guess | None:
     if head.startswith((b"PAR1", b"ARROW1")):
         return Guess("table", "the file is Parquet or Arrow")
     if b"\0" in head:
@@ -61,6 +65,13 @@ def _guess_head(head: bytes, whole: bool) -> Guess | None:
     lines = [line for line in head.decode("utf-8", "replace").splitlines() if line.strip()]
     if not whole and len(lines) > 1:
         lines = lines[:-1]
+    if lines and lines[0].startswith("##fileformat=VCF"):
+        return Guess("variants", "the file is VCF")
+    if (kind := motif_format_of_lines(lines, suffix)) is not None:
+        return Guess("motifs", f"the file holds motifs ({kind})")
+    regions = format_of_lines(lines)
+    if regions == "gff" or (regions == "bed" and suffix in BED_SUFFIXES):
+        return Guess("regions", f"the lines are {regions.upper()}")
     told = [line for line in lines if not line.startswith(("#", ";"))]
     if not told:
         return None

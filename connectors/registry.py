@@ -13,7 +13,7 @@ from infosedd.blocks import near_names
 from infosedd.corpus import Corpus
 from infosedd.progress import ProgressCallback, silent
 
-NAMES = ("fasta", "table", "text", "hub", "ising", "synthetic")
+NAMES = ("fasta", "table", "text", "hub", "regions", "motifs", "variants", "ising", "synthetic")
 """One module of this package for each, which defines ``INFO``."""
 
 

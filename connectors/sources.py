@@ -69,7 +69,7 @@ class Source:
             with (
                 WatchedFile(self.path, f"reading {self.uri}") as raw,
                 io.BufferedReader(raw, 1 << 20) as buffered,
-                _decompressed(buffered, self.compression()) as file,
+                _decompressed(cast(BinaryIO, buffered), self.compression()) as file,
             ):
                 yield file
         except EOFError as cause:
@@ -179,7 +179,7 @@ def _nearby(path: Path) -> str:
     return near_names(path.name, sorted(entry.name for entry in folder.iterdir() if entry.is_file())[:20])
 
 
-def _decompressed(file: io.BufferedReader, compression: str | None) -> BinaryIO:
+def _decompressed(file: BinaryIO, compression: str | None) -> BinaryIO:
     if compression == "gzip":
         return cast(BinaryIO, gzip.open(file, "rb"))
     if compression == "xz":

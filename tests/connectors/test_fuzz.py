@@ -10,7 +10,9 @@ from infosedd.errors import InputError
 _PIECES = [
     b">", b"a b", b"ACGT", b"acgn", b"\n", b"\r\n", b"\r", b"@", b"+", b"IIII", b",", b"\t", b'"', b"x,y\n", b"\0",
     b"\xff", b"\xef\xbb\xbf", b"{", b'{"x": 1}\n', b"LOCUS ", b"//", b"1", b"-2", b"0.5", b"NaN", b"", b" ", b"#", b";",
-    b"*-.",
+    b"*-.", b"chr1\t0\t4", b"chr1\t2\t9\tx\t0\t-\n", b"chr1\tx\tgene\t1\t4\t.\t+\t.\tID=a\n", b"MEME version 4\n",
+    b"##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ta\n", b"A [ 1 2 ]\n", b"3 4\n",
+    b"1\t1\t.\tA\tG\t.\t.\t.\tGT\t0/1\n", b"1\t2\t.\tA\tG\t.\t.\t.\tGT:DP\t.|1:3\n", b"P0 A C G T\n", b"01 1 2 3 4\n",
 ]  # fmt: skip
 files = st.one_of(st.binary(max_size=200), st.lists(st.sampled_from(_PIECES), max_size=40).map(b"".join))
 table_options = st.sampled_from(
@@ -44,7 +46,26 @@ text_options = st.sampled_from(
         {"encoding": "latin-1"},
     ]
 )
+region_options = st.sampled_from(
+    [
+        {},
+        {"format": "bed", "off_end": "hide", "missing_sequence": "drop"},
+        {"format": "gff", "upstream": 2, "downstream": 1, "off_end": "pad"},
+        {"anchor": "center", "upstream": 1, "downstream": 1, "off_end": "drop", "label_from": "name"},
+    ]
+)
+motif_options = st.sampled_from([{}, {"format": "sites", "other": "drop"}, {"format": "meme"}, {"format": "transfac"}])
+variant_options = st.sampled_from(
+    [
+        {},
+        {"tokens": "haplotype", "unphased": "hide", "filter": "all"},
+        {"tokens": "phased", "unphased": "drop", "missing": "keep", "blocks": "site"},
+    ]
+)
 cases = st.one_of(
+    st.tuples(st.just("regions"), region_options),
+    st.tuples(st.just("motifs"), motif_options),
+    st.tuples(st.just("variants"), variant_options),
     st.tuples(st.just("table"), table_options),
     st.tuples(st.just("fasta"), fasta_options),
     st.tuples(st.just("text"), text_options),
@@ -56,8 +77,12 @@ def _check(tmp_path_factory, content, case, suffix):
     connector, options = case
     path = tmp_path_factory.mktemp("fuzz") / f"a{suffix}"
     path.write_bytes(content)
+    sources = [path]
+    if connector == "regions":
+        sources.append(path.with_name("genome.fa"))
+        sources[1].write_text(">chr1\nACGTACGTNN\n")
     try:
-        corpus = connectors.ingest(connector, [path], options, name="fuzz")
+        corpus = connectors.ingest(connector, sources, options, name="fuzz")
     except InputError as error:
         assert "\n" not in str(error)
         return

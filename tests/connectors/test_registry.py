@@ -11,7 +11,7 @@ from connectors import errors
 
 def test_every_connector_is_listed():
     names = [info.name for info in connectors.connectors()]
-    assert names == ["fasta", "table", "text", "hub", "ising", "synthetic"]
+    assert names == ["fasta", "table", "text", "hub", "regions", "motifs", "variants", "ising", "synthetic"]
     for info in connectors.connectors():
         assert info.summary
         assert info.formats
@@ -27,7 +27,9 @@ def test_every_option_is_described():
 
 def test_each_connector_has_its_own_error():
     kinds = {errors.TableError, errors.FastaError, errors.IsingError, errors.SyntheticError, errors.TextError}
-    assert all(issubclass(kind, errors.ConnectorError) for kind in (*kinds, errors.HubError))
+    kinds |= {errors.HubError, errors.RegionsError, errors.MotifsError, errors.VariantsError}
+    assert len(kinds) == len(connectors.connectors())
+    assert all(issubclass(kind, errors.ConnectorError) for kind in kinds)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +43,17 @@ def test_each_connector_has_its_own_error():
         ("a.csv", "x,y\na,b\n", "table"),
         ("a.data", "x\ty\na\tb\n", "table"),
         ("a.csv", "x\na\n", "table"),
+        ("a.bed", "chr1\t0\t4\n", "regions"),
+        ("a.narrowPeak", "chr1\t0\t4\tx\t0\t.\t1\t1\t1\t2\n", "regions"),
+        ("a", "##gff-version 3\nchr1\tx\tgene\t1\t4\t.\t+\t.\tID=a\n", "regions"),
+        ("a.txt", "chr1\tx\tgene\t1\t4\t.\t+\t.\tgene_id a\n", "regions"),
+        ("a.tsv", "one\t1\t2\ntwo\t1\t2\n", "table"),
+        ("a.sites", ">a\nacACGTac\n", "motifs"),
+        ("a.pfm", "1 2\n3 4\n5 6\n7 8\n", "motifs"),
+        ("a.txt", ">MA1 x\nA [ 1 2 ]\nC [ 1 2 ]\nG [ 1 2 ]\nT [ 1 2 ]\n", "motifs"),
+        ("a", "MEME version 4\n", "motifs"),
+        ("a.dat", "ID x\nP0 A C G T\n01 1 0 0 0\n", "motifs"),
+        ("a.txt", "##fileformat=VCFv4.2\n#CHROM\tPOS\n", "variants"),
         ("a.jsonl", '{"x": 1}\n', "table"),
         ("a", "It was the best of times, it was the worst of times.\nIt was the age of wisdom.\n", "text"),
     ],

@@ -20,7 +20,7 @@ READ = [
     ("edge/blat_dna_softmasked.fa.gz", {"window": 50, "soft_mask": "hide"}, 164, 50, {}, {"a lower-case letter": 5183}),
     ("edge/lambda_virus.fa.gz", {"window": 100}, 485, 100, {}, {}),
     ("edge/lupine.nu", {"n": "keep"}, 1, 655, {}, {}),
-    ("edge/Arnt.sites", {"lengths": "pad", "soft_mask": "hide"}, 20, 16, {}, {"a lower-case letter": 156}),
+    ("edge/Arnt.sites", {}, 20, 6, {}, {}),
     ("edge/rna.fa", {"lengths": "crop", "length": 160}, 4, 160, {}, {}),
     ("promoters/arabidopsis_tata.fa", {}, 1497, 251, {}, {}),
     ("promoters/arabidopsis_non_prom.fa.gz", {}, 2879, 251, {}, {}),
@@ -41,9 +41,8 @@ READ = [
     ("text", {"length": 64}, 907, 64, {}, {}),
 ]
 REFUSED = [
-    ("edge/REB1.pfm", {}, "can't tell what kind of file this is"),
+    ("edge/REB1.pfm", {}, "holds no sites to make a corpus of"),
     ("edge/dups.fasta", {}, "sequences have unequal lengths"),
-    ("edge/Arnt.sites", {}, "sequences have unequal lengths"),
     ("edge/rna.fa", {}, "sequences have unequal lengths"),
     ("edge/lambda_virus.fa.gz", {}, "longer than the 5,000 that a block may have"),
     ("edge/lupine.nu", {}, "every sequence was dropped"),

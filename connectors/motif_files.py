@@ -1,0 +1,155 @@
+"""Binding sites and count matrices as JASPAR, MEME and TRANSFAC write them, read by Biopython."""
+
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from connectors.errors import MotifsError
+from connectors.fasta_records import as_text
+from connectors.sources import Source
+
+if TYPE_CHECKING:
+    from Bio.motifs import Motif as BioMotif
+
+LETTERS = "ACGT"
+MATRIX_FORMATS = ("pfm", "jaspar", "meme", "transfac")
+_OF_BIOPYTHON = {"meme": "minimal"}
+_WAYS = "JASPAR sites or matrices, MEME's minimal form, or TRANSFAC"
+
+
+@dataclass(frozen=True, eq=False)
+class Motif:
+    """A matrix of counts: ``counts[i, j]`` sites have letter j of ACGT at position i.
+
+    ``sites`` are the sites themselves where the file has them.
+    """
+
+    name: str
+    counts: np.ndarray
+    matrix_id: str = ""
+    sites: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @property
+    def consensus(self) -> str:
+        """The commonest letter of each position; of several the first in the alphabet."""
+        return "".join(LETTERS[i] for i in self.counts.argmax(axis=1))
+
+    def best_match(self, sequence: str, pseudocount: float = 0.5) -> tuple[int, str, float]:
+        """Start, strand and log-odds in nats of the best place of the motif in a sequence.
+
+        log-odds = SUM_i ln((counts[i, s_i] + pseudocount) / (SUM_j counts[i, j] + 4 pseudocount)) + ln 4, over
+        either strand; a letter other than ACGT adds nothing. A sequence shorter than the motif is an error.
+        """
+        if len(sequence) < len(self):
+            raise MotifsError(
+                f"a sequence of {len(sequence)} letters is shorter than the motif's {len(self)}",
+                where=f"motif {self.name}",
+                remedy="give a longer one",
+            )
+        codes = np.array([LETTERS.find(letter) for letter in sequence.upper()])
+        weights = self.counts + pseudocount
+        scores = np.concatenate([np.log(4 * weights / weights.sum(axis=1, keepdims=True)), np.zeros((len(self), 1))], 1)
+        windows = np.lib.stride_tricks.sliding_window_view(codes, len(self))
+        forward = scores[np.arange(len(self)), windows].sum(axis=1)
+        turned = np.where(windows < 0, -1, 3 - windows)[:, ::-1]
+        backward = scores[np.arange(len(self)), turned].sum(axis=1)
+        best = int(np.argmax(np.maximum(forward, backward)))
+        strand = "+" if forward[best] >= backward[best] else "-"
+        return best, strand, float(max(forward[best], backward[best]))
+
+
+def motif_format(source: Source) -> str:
+    """sites, pfm, jaspar, meme or transfac, by content first and name second."""
+    with source.open() as file:
+        head = file.read(1 << 16)
+    if b"\0" in head:
+        raise source.fail("this is a binary file", remedy=f"give {_WAYS}")
+    lines = [line for line in head.decode("utf-8-sig", "replace").splitlines() if line.strip()]
+    kind = motif_format_of_lines(lines, ".sites" if lines and lines[0].startswith(">") else ".pfm")
+    if kind is None:
+        raise source.fail(f"this is none of {_WAYS}", remedy="check the file, or give `format`")
+    return kind
+
+
+def motif_format_of_lines(lines: Sequence[str], suffix: str) -> str | None:
+    """The format that the first lines show; sites are FASTA named .sites, bare numbers are a matrix if named .pfm."""
+    if not lines:
+        return None
+    if lines[0].startswith("MEME version"):
+        return "meme"
+    if any(re.match(r"P[0O]\s+A\s+C\s+G\s+T", line) for line in lines[:200]):
+        return "transfac"
+    if lines[0].startswith(">"):
+        if len(lines) > 1 and re.match(r"\s*(A\s*\[|[\d.]+(\s+[\d.]+)+\s*$)", lines[1]):
+            return "jaspar"
+        return "sites" if suffix == ".sites" else None
+    return "pfm" if suffix == ".pfm" and re.fullmatch(r"[\d.eE+\s-]+", lines[0]) else None
+
+
+def parsed_motifs(source: Source, kind: str) -> tuple[Motif, ...]:
+    """The motifs of a file; anything that Biopython stumbles over, or passes though it is cut short, is an error."""
+    from Bio import motifs
+
+    with source.open() as file:
+        text = as_text(file).read()
+    kept = "".join(f"{line}\n" for line in text.splitlines() if line.strip() or kind == "meme")
+    try:
+        found = list(motifs.parse(io.StringIO(kept), _OF_BIOPYTHON.get(kind, kind)))
+    except Exception as cause:  # Biopython raises Exception itself on some bad files
+        reason = str(cause).strip().splitlines()[0] if str(cause).strip() else type(cause).__name__
+        raise source.fail(
+            f"the motifs can't be read as {kind} ({reason[:120]})", remedy="check that the file was written whole"
+        ) from cause
+    if kind == "meme":
+        _check_widths(kept, [len(motif) for motif in found], source)
+    if not found:
+        raise source.fail("the file has no motifs", remedy="check that it was written whole")
+    return tuple(_motif(motif, number, source) for number, motif in enumerate(found, 1))
+
+
+def _motif(motif: "BioMotif", number: int, source: Source) -> Motif:
+    read_from = getattr(motif, "alignment", None)
+    sites = tuple(str(site) for site in read_from.sequences) if read_from is not None else ()
+    name = motif.name or getattr(motif, "get", {}.get)("ID") or source.path.name.split(".")[0]
+    where = f"motif {number} ({name})"
+    if motif.counts is None or not len(motif):
+        raise source.fail("a motif has no positions", where=where, remedy="check that the file was written whole")
+    counts = np.array([motif.counts[letter] for letter in LETTERS], float).T
+    wrong = ~np.isfinite(counts) | (counts < 0)
+    if wrong.any() or not (counts.sum(axis=1) > 0).all():
+        bad = wrong.any(axis=1) | (counts.sum(axis=1) <= 0)
+        raise source.fail(
+            f"position {int(np.argmax(bad)) + 1} has counts that are negative or all 0",
+            where=where,
+            remedy="counts are numbers of at least 0, some above",
+        )
+    counts.flags.writeable = False
+    return Motif(str(name), counts, str(getattr(motif, "matrix_id", None) or ""), sites)
+
+
+def _check_widths(text: str, lengths: Sequence[int], source: Source) -> None:
+    """MEME states each width; a matrix cut short has fewer rows."""
+    stated = [int(width) for width in re.findall(r"letter-probability matrix:.*?\bw=\s*(\d+)", text)]
+    rows, inside = [], False
+    for line in text.splitlines():
+        if line.startswith("letter-probability matrix"):
+            rows.append(0)
+            inside = True
+        elif inside and re.fullmatch(r"\s*[\d.eE+-]+(\s+[\d.eE+-]+){3}\s*", line):
+            rows[-1] += 1
+        elif line.strip():
+            inside = False
+    for number, (width, n) in enumerate(zip(stated, rows, strict=False), 1):
+        if n != width or number > len(lengths):
+            raise source.fail(
+                f"a motif has {n} positions of the {width} that it states",
+                where=f"motif {number}",
+                remedy="check that the file was written whole",
+            )
