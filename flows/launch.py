@@ -18,6 +18,8 @@ from infosedd.errors import InputError
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
 
+    from flows.checking import Checked, Wanted
+
 
 def launch(study: Study, home: Home, command: str) -> Outcome:
     """Run a study as a flow in this process; wrong input ends here, before any run exists."""
@@ -29,6 +31,31 @@ def launch(study: Study, home: Home, command: str) -> Outcome:
             from flows.study_flow import study_flow
 
             return study_flow(study=study, home=home.path, corpus_id=corpus_id, command=command)
+
+
+def launch_checks(study: Study, home: Home, wanted: "Wanted", command: str) -> "Checked":
+    """Check a study's number as a flow in this process; wrong input ends here, before any run exists."""
+    from flows.checking import asked_of
+
+    asked_of(study)
+    names = list(wanted.names)
+    prepare(home)
+    with on_terminal():
+        corpus_id = steps.ingest(study, home)
+        stage("starting Prefect")
+        with server_for(home):
+            from flows.check_flow import check_flow
+
+            return check_flow(
+                study=study,
+                home=home.path,
+                rows=wanted.rows,
+                curve=wanted.curve,
+                null=wanted.null,
+                only=names,
+                corpus_id=corpus_id,
+                command=command,
+            )
 
 
 def launch_watch(study: Study, place: str, home: Home, runner: Runner, retry_failed: bool, command: str) -> Watched:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 from infosedd.progress import Progress, silent
 
@@ -23,6 +24,16 @@ def report(progress: Progress) -> None:
 def stage(text: str) -> None:
     """Tell the present listener that a step begins."""
     report(Progress(stage=text, done=0.0, seconds_left=None, message=""))
+
+
+@dataclass(frozen=True)
+class Remark(Progress):
+    """Something to read that stays on the terminal, such as what a step will cost."""
+
+
+def remark(text: str) -> None:
+    """Tell the present listener something that stays to be read."""
+    report(Remark(stage=text, done=0.0))
 
 
 def listener() -> Listener:
@@ -85,6 +96,9 @@ class _Bar:
         self.bars, self.stage, self.task = bars, "", None
 
     def __call__(self, progress: Progress) -> None:
+        if isinstance(progress, Remark):
+            self.bars.console.print(progress.stage, highlight=False, markup=False)
+            return
         if progress.stage != self.stage:
             if self.task is not None:
                 self.bars.remove_task(self.task)

@@ -19,8 +19,8 @@ by data processing, with equality where x decides y (two equal classes: ln 2 - h
 also knows which labels were redrawn knows more, I(x; y') <= (1 - p) I(x; y).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from math import hypot, inf
 from typing import Literal
 
@@ -85,6 +85,8 @@ class Verdict:
     std_error: float
     expected: float
     tolerance: float | None
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """What else was seen, by name."""
 
 
 def case_of(name: str, corpus: Corpus, question: Question, seed: int = 0) -> Case | Skipped:

@@ -7,13 +7,13 @@ so that what was held out stays held out.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, prod
-from zlib import crc32
 
 import numpy as np
 
 from infosedd.blocks import Block, Selection, Vocabulary
 from infosedd.corpus import Corpus, Provenance
 from infosedd.errors import InputError
+from infosedd.randomness import numpy_stream
 
 MOST_DRAWS = 200_000
 """Draws of a corpus that are used where nothing else is asked for."""
@@ -124,18 +124,20 @@ def swapped(corpus: Corpus, question: Question) -> tuple[Corpus, Question]:
     return derived(corpus, blocks, corpus.tokens, "x and y swapped"), Question(question.y, question.x, question.z)
 
 
-def shuffled(corpus: Corpus, side: str, seed: int = 0, *, given: str = "") -> Corpus:
+def shuffled(corpus: Corpus, side: str, seed: int = 0, number: int = 0, *, given: str = "") -> Corpus:
     """A side's tokens re-paired at random with all else, within each split, and among rows with equal ``given``.
+
+    Each ``number`` is another shuffle of the same seed.
 
     Rows of one group change places together with those of a group of the same size; the rows of
     groups whose size no other has change places one by one.
     """
-    source = _permutation(corpus, _rng("shuffled", seed), given)
+    source = _permutation(corpus, _rng("shuffled", seed, number), given)
     tokens = {name: codes.copy() for name, codes in corpus.tokens.items()}
     for name, positions in corpus.select(side).parts:
         there = list(positions)
         tokens[name][:, there] = corpus.tokens[name][source][:, there]
-    return derived(corpus, corpus.blocks, tokens, f"{side} shuffled ({seed})")
+    return derived(corpus, corpus.blocks, tokens, f"{side} shuffled")
 
 
 def redrawn(corpus: Corpus, side: str, probability: float, seed: int = 0) -> Corpus:
@@ -276,6 +278,5 @@ def _some(n: int, most: int, purpose: str, seed: int) -> np.ndarray:
     return np.sort(_rng(purpose, seed).permutation(n)[:most])
 
 
-def _rng(purpose: str, seed: int) -> np.random.Generator:
-    """A stream of its own for each purpose: data is often drawn with a plain seed, and must not share its stream."""
-    return np.random.default_rng([crc32(f"derived {purpose}".encode()), seed])
+def _rng(purpose: str, *keys: int) -> np.random.Generator:
+    return numpy_stream(f"derived {purpose}", *keys)

@@ -229,7 +229,8 @@ def _ask(corpus: Corpus, question: Question, config: ModelConfig, seed: int, dev
 
 
 def _tell_cost(progress: ProgressCallback, stage: str, n_fits: int, seconds: float) -> None:
-    text = f"{n_fits} more fit{'' if n_fits == 1 else 's'}, about {n_fits * seconds:.0f} s (the first took {seconds:.1f} s)"
+    fits = "1 more fit" if n_fits == 1 else f"{n_fits} more fits"
+    text = f"{fits}, about {n_fits * seconds:.0f} s (the first took {seconds:.1f} s)"
     progress(Progress(stage, 0.0, n_fits * seconds, text))
 
 

@@ -3,7 +3,7 @@
 Both train more models, by whatever ``fit`` is given: a registry's ``get_or_fit``, or ``ScoreModel.fit``.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import hypot
 from typing import TYPE_CHECKING, Any
@@ -102,10 +102,9 @@ def null_of(
     return PermutationNull(estimate, np.array(nats))
 
 
-def shuffles_of(corpus: Corpus, question: Question, n_permutations: int, seed: int = 0) -> list[Corpus]:
-    """The corpora of a null: y shuffled, among rows with equal z where there is a condition."""
-    seeds = [1000 * seed + i for i in range(n_permutations)]
-    return [shuffled(corpus, question.y, each, given=question.z) for each in seeds]
+def shuffles_of(corpus: Corpus, question: Question, n_permutations: int, seed: int = 0) -> Iterator[Corpus]:
+    """The corpora of a null, one after the other: y shuffled, among rows with equal z where there is a condition."""
+    return (shuffled(corpus, question.y, seed, i, given=question.z) for i in range(n_permutations))
 
 
 def check_null(corpus: Corpus, question: Question, n_permutations: int) -> None:

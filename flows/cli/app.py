@@ -2,7 +2,7 @@
 
 import typer
 
-from flows.cli import data, lists, parts, run, serve, sql, watch
+from flows.cli import check, data, lists, parts, run, serve, sql, watch
 from infosedd.version import VERSION
 
 
@@ -20,6 +20,7 @@ def command():
     app.callback(invoke_without_command=True)(_root)
     run.register(app)
     parts.register(app)
+    check.register(app)
     watch.register(app)
     serve.register(app)
     sql.register(app)
