@@ -57,7 +57,7 @@ def read(sources: Sequence[str], options: Mapping[str, object], name: str) -> Co
     asked = parse_options(FastaOptions, options, FastaError, "fasta")
     files = resolve(sources, FastaError)
     kinds = [asked.format if asked.format != "auto" else sequence_format(source) for source in files]
-    alphabet = asked.alphabet.lower() if asked.alphabet.lower() in ("dna", "rna", "protein", "auto") else asked.alphabet
+    alphabet = asked.alphabet_name
     notes = [f"read as {', '.join(dict.fromkeys(kinds))}"]
     if alphabet == "auto":
         alphabet = alphabet_of(_histogram(files[0], kinds[0]))

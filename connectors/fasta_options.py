@@ -42,6 +42,12 @@ class LetterOptions(Options):
     kmer_step: int | None = Field(None, ge=1, description="letters from one token to the next; by default `kmer`")
 
     @property
+    def alphabet_name(self) -> str:
+        """dna, rna, protein or auto in lower case, or the letters themselves as given."""
+        lower = self.alphabet.lower()
+        return lower if lower in ("dna", "rna", "protein", "auto") else self.alphabet
+
+    @property
     def pads(self) -> bool:
         """Whether rows may be padded."""
         return self.lengths == "pad"

@@ -38,7 +38,7 @@ def read(sources: Sequence[str], options: Mapping[str, object], name: str) -> Co
     asked = parse_options(MotifsOptions, options, MotifsError, "motifs")
     files = resolve(sources, MotifsError)
     gathered = [_sites(source, asked) for source in files]
-    alphabet = asked.alphabet.lower() if asked.alphabet.lower() in ("dna", "rna", "protein", "auto") else asked.alphabet
+    alphabet = asked.alphabet_name
     reader = Reader(alphabet_of(byte_counts(gathered[0].flat)) if alphabet == "auto" else alphabet, asked)
     rows = SequenceRows(n_read=sum(len(sites.lengths) for sites in gathered))
     for source, sites in zip(files, gathered, strict=True):

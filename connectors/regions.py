@@ -207,7 +207,7 @@ def _placed(wanted: _Asked, letters: GenomeLetters, asked: RegionsOptions, rows:
 
 
 def _reader(letters: GenomeLetters, asked: RegionsOptions) -> Reader:
-    alphabet = asked.alphabet.lower() if asked.alphabet.lower() in ("dna", "rna", "protein", "auto") else asked.alphabet
+    alphabet = asked.alphabet_name
     if alphabet == "auto":
         counts = byte_counts(letters.flat[: 1 << 20])
         counts[OFF_END] = 0
