@@ -21,6 +21,17 @@ _OF_BIOPYTHON = {"meme": "minimal"}
 _WAYS = "JASPAR sites or matrices, MEME's minimal form, or TRANSFAC"
 
 
+@dataclass(frozen=True)
+class MotifPlace:
+    """Where a motif fits a sequence: a named span, 0-based and half open, as profiles draw sites; log-odds in nats."""
+
+    name: str
+    start: int
+    stop: int
+    strand: str
+    nats: float
+
+
 @dataclass(frozen=True, eq=False)
 class Motif:
     """A matrix of counts: ``counts[i, j]`` sites have letter j of ACGT at position i.
@@ -41,8 +52,8 @@ class Motif:
         """The commonest letter of each position; of several the first in the alphabet."""
         return "".join(LETTERS[i] for i in self.counts.argmax(axis=1))
 
-    def best_match(self, sequence: str, pseudocount: float = 0.5) -> tuple[int, str, float]:
-        """Start, strand and log-odds in nats of the best place of the motif in a sequence.
+    def best_match(self, sequence: str, pseudocount: float = 0.5) -> MotifPlace:
+        """The place in a sequence that fits the motif best, such as in the consensus of a block.
 
         log-odds = SUM_i ln((counts[i, s_i] + pseudocount) / (SUM_j counts[i, j] + 4 pseudocount)) + ln 4, over
         either strand; a letter other than ACGT adds nothing. A sequence shorter than the motif is an error.
@@ -62,7 +73,7 @@ class Motif:
         backward = scores[np.arange(len(self)), turned].sum(axis=1)
         best = int(np.argmax(np.maximum(forward, backward)))
         strand = "+" if forward[best] >= backward[best] else "-"
-        return best, strand, float(max(forward[best], backward[best]))
+        return MotifPlace(self.name, best, best + len(self), strand, float(max(forward[best], backward[best])))
 
 
 def motif_format(source: Source) -> str:

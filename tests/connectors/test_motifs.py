@@ -106,16 +106,34 @@ def test_sites_are_counted_as_a_matrix(path):
 
 def test_the_best_match_of_a_motif(path):
     (motif,) = read_motifs(path(JASPAR.replace("[ 4 19", "[ 0 19").replace("[16  0", "[20  0"), "a.txt"))
-    start, strand, nats = motif.best_match("TTTCACGTGTTT")
-    assert (start, strand) == (3, "+")
+    place = motif.best_match("TTTCACGTGTTT")
+    assert (place.name, place.start, place.stop, place.strand) == ("Arnt", 3, 9, "+")
     full, most = log(4 * 20.5 / 22), log(4 * 19.5 / 22)
-    assert nats == pytest.approx(5 * full + most)
+    assert place.nats == pytest.approx(5 * full + most)
     one_way = read_motifs(path("9 0 0\n0 9 0\n0 0 9\n0 0 0\n", "c.pfm"))[0]
     assert one_way.consensus == "ACG"
-    assert one_way.best_match("TTTTCGTTTT")[:2] == (4, "-")
-    assert one_way.best_match("NNNNACGNNN")[:2] == (4, "+")
+    backward, forward = one_way.best_match("TTTTCGTTTT"), one_way.best_match("NNNNACGNNN")
+    assert (backward.start, backward.strand) == (4, "-")
+    assert (forward.start, forward.strand) == (4, "+")
     with pytest.raises(MotifsError, match="shorter than the motif's 3"):
         one_way.best_match("AC")
+
+
+def test_a_profile_shades_the_place_of_a_motif(path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    from infosedd.plotting.profile import plot_sites
+
+    (motif,) = read_motifs(path(JASPAR, "a.txt"))
+    figure, ax = pyplot.subplots()
+    ax.set_xlim(0, 12)
+    plot_sites(ax, [motif.best_match("TTTCACGTGTTT")])
+    assert [text.get_text() for text in ax.texts] == ["Arnt"]
+    assert ax.patches[0].get_extents().transformed(ax.transData.inverted()).x0 == pytest.approx(2.5)
+    pyplot.close(figure)
 
 
 @pytest.mark.parametrize(
