@@ -97,11 +97,12 @@ def show(outcome: Outcome) -> None:
 def _rows(outcome: Outcome) -> list[dict]:
     return [
         {
-            "measure": e.measure, "mode": e.mode, "x": e.x, "y": e.y, "z": e.z, "nats": round(e.nats, 5),
-            "std error": round(e.std_error, 5), "n": e.n_samples, "warnings": "; ".join(e.warnings),
-            "reused": answer.reused,
+            "corpus": part.corpus.name, "against": answer.against, "measure": e.measure, "mode": e.mode,
+            "x": e.x, "y": e.y, "z": e.z, "nats": round(e.nats, 5), "std error": round(e.std_error, 5),
+            "n": e.n_samples, "warnings": "; ".join(e.warnings), "reused": answer.reused,
         }
-        for answer in outcome.answers
+        for part in outcome.parts
+        for answer in part.answers
         for e in answer.estimates
     ]  # fmt: skip
 

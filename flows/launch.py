@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 from flows import steps
 from flows.home import Home
-from flows.pipeline import Outcome, carry_out
+from flows.pipeline import Outcome, carry_out, ingest_all
 from flows.progress import on_terminal, stage
 from flows.queries import asking
 from flows.runners import Runner
 from flows.server import prepare, server_for
-from flows.study import MeasureSpec, Source, Study
+from flows.study import DIVERGENCES, MeasureSpec, Source, Study
 from flows.truths import known_answers
 from flows.watching import Watched, files_of
 from infosedd.corpus import Corpus
@@ -25,12 +25,12 @@ def launch(study: Study, home: Home, command: str) -> Outcome:
     """Run a study as a flow in this process; wrong input ends here, before any run exists."""
     prepare(home)
     with on_terminal():
-        corpus_id = steps.ingest(study, home)
+        corpus_ids = list(ingest_all(study, home))
         stage("starting Prefect")
         with server_for(home):
             from flows.study_flow import study_flow
 
-            return study_flow(study=study, home=home.path, corpus_id=corpus_id, command=command)
+            return study_flow(study=study, home=home.path, corpus_ids=corpus_ids, command=command)
 
 
 def launch_checks(study: Study, home: Home, wanted: "Wanted", command: str) -> "Checked":
@@ -86,9 +86,20 @@ def launch_watch(study: Study, place: str, home: Home, runner: Runner, retry_fai
 def run_alone(study: Study, questions: tuple[MeasureSpec, ...], home: Home, command: str) -> Outcome:
     """Train or reuse the study's model and answer some questions in this process, without Prefect or report."""
     with on_terminal():
-        corpus_id = steps.ingest(study, home)
-        study = asking(study, questions, Corpus.load(home.corpus(corpus_id)))
-        return carry_out(study, home, corpus_id=corpus_id, questions=questions, command=command, report=False)
+        _check_alone(study, questions)
+        corpus_ids = ingest_all(study, home)
+        study = asking(study, questions, Corpus.load(home.corpus(corpus_ids[0]))) if questions else study
+        return carry_out(study, home, corpus_ids=corpus_ids, questions=questions, command=command, report=False)
+
+
+def _check_alone(study: Study, questions: tuple[MeasureSpec, ...]) -> None:
+    """Divergences are asked of two models at once, so only by a whole run."""
+    asked = [spec for spec in questions if spec.measure in DIVERGENCES]
+    if asked or (study.compare is not None and questions):
+        what = f"{asked[0].measure} compares two corpora" if asked else "the study compares two corpora"
+        raise InputError(
+            what, where=f"study {study.name}", remedy="run it whole: infosedd run compare --source p=A q=B"
+        )
 
 
 def ingest_alone(source: Source, name: str, home: Home) -> Corpus:

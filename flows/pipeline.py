@@ -3,16 +3,17 @@
 import secrets
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
 from typing import TYPE_CHECKING
 
-from flows import steps
+from flows import comparing, steps
+from flows.grid import grid_points
 from flows.home import Home
 from flows.liveness import alive, mark_left_runs
 from flows.steps import Answer, Trained
@@ -33,22 +34,54 @@ class Steps:
     """What a study does; ``study_flow`` puts Prefect tasks in place of the plain functions."""
 
     ingest: Callable[..., str] = steps.ingest
+    ingest_sides: Callable[..., tuple[str, str, str]] = comparing.ingest_sides
     train: Callable[..., Trained] = steps.train
     answer: Callable[..., Answer] = steps.answer
+    answer_between: Callable[..., Answer] = comparing.answer_between
     report: Callable[..., Path] = steps.report
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a run of a study gave."""
+class Part:
+    """One corpus of a run, its model, and the answers about it."""
 
-    run_id: str
     study: Study
     corpus: Corpus = field(repr=False)
     model: Trained
     answers: tuple[Answer, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run of a study gave: a part for each point of its grid, or for each side of its comparison."""
+
+    run_id: str
+    study: Study
+    parts: tuple[Part, ...]
     report: Path | None
     seconds: float
+
+    @property
+    def corpus(self) -> Corpus:
+        """The corpus of the first part, the only one of most studies."""
+        return self.parts[0].corpus
+
+    @property
+    def model(self) -> Trained:
+        """The model of the first part."""
+        return self.parts[0].model
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """All answers, part after part."""
+        return tuple(answer for part in self.parts for answer in part.answers)
+
+
+def ingest_all(study: Study, home: Home, does: Steps = Steps()) -> tuple[str, ...]:
+    """Read all that a study reads; returns the ids: one a point of its grid, or p, q and mixture of a comparison."""
+    if study.compare is not None:
+        return does.ingest_sides(study, home)
+    return tuple(does.ingest(point, home) for point in grid_points(study))
 
 
 def carry_out(
@@ -56,14 +89,14 @@ def carry_out(
     home: Home,
     does: Steps = Steps(),
     *,
-    corpus_id: str | None = None,
+    corpus_ids: Sequence[str] | None = None,
     questions: tuple[MeasureSpec, ...] | None = None,
     flow_run_id: str = "",
     command: str = "",
     publish: bool = True,
     report: bool = True,
 ) -> Outcome:
-    """Run a study; ``corpus_id`` names its data where it was read already, ``command`` resumes it.
+    """Run a study; ``corpus_ids`` name its data where it was read already, ``command`` resumes it.
 
     ``questions`` are asked instead of the study's own. One run of many does not ``publish``: whoever runs
     them all does.
@@ -72,18 +105,14 @@ def carry_out(
     run_id = new_run_id()
     with recorded(run_id, study, home, flow_run_id, command, publish) as run:
         with run.during("ingest"):
-            corpus_id = corpus_id or does.ingest(study, home)
-            corpus = Corpus.load(home.corpus(corpus_id))
-            run.warehouse.record_corpus(corpus)
-            known = known_answers(study.source, study.name, corpus, study.measures if questions is None else questions)
-            if known:
-                run.warehouse.record_truths(known)
-        with run.during("train"):
-            trained = does.train(study, home, corpus_id)
-        answers = []
-        for spec in study.measures if questions is None else questions:
-            with run.during(f"estimate {spec.label}"):
-                answers.append(does.answer(study, spec, home, run_id, corpus_id, trained.model_id))
+            corpora = [Corpus.load(home.corpus(i)) for i in corpus_ids or ingest_all(study, home, does)]
+            for corpus in corpora:
+                run.warehouse.record_corpus(corpus)
+        if study.compare is not None:
+            parts = _compared(run, study, home, does, corpora, questions)
+        else:
+            points = list(zip(grid_points(study), corpora, strict=True))
+            parts = [_point(run, point, home, does, corpus, questions, len(points) > 1) for point, corpus in points]
         run.warehouse.finish_run(run_id, "completed")
         if publish:
             run.warehouse.publish()
@@ -91,7 +120,71 @@ def carry_out(
         if report:
             with run.during("report"):
                 page = does.report(study, home, run_id)
-    return Outcome(run_id, study, corpus, trained, tuple(answers), page, time.monotonic() - start)
+    return Outcome(run_id, study, tuple(parts), page, time.monotonic() - start)
+
+
+def _point(
+    run: "Run",
+    study: Study,
+    home: Home,
+    does: Steps,
+    corpus: Corpus,
+    questions: tuple[MeasureSpec, ...] | None,
+    one_of_several: bool,
+) -> Part:
+    """Train on one corpus and ask what is asked of it."""
+    asked = study.measures if questions is None else questions
+    with run.during("ingest"):
+        if known := known_answers(study.source, study.name, corpus, asked):
+            run.warehouse.record_truths(known)
+    return _asked_alone(run, study, home, does, corpus, asked, f" of {corpus.name}" if one_of_several else "")
+
+
+def _asked_alone(
+    run: "Run", study: Study, home: Home, does: Steps, corpus: Corpus, asked: Sequence[MeasureSpec], of: str
+) -> Part:
+    """Train on one corpus and ask questions of its model; ``of`` names it where a run has several."""
+    with run.during(f"train{of}"):
+        trained = does.train(study, home, corpus.corpus_id)
+    answers = []
+    for spec in asked:
+        with run.during(f"estimate {spec.label}{of}"):
+            answers.append(does.answer(study, spec, home, run.run_id, corpus.corpus_id, trained.model_id))
+    return Part(study, corpus, trained, tuple(answers))
+
+
+def _compared(
+    run: "Run",
+    study: Study,
+    home: Home,
+    does: Steps,
+    corpora: Sequence[Corpus],
+    questions: tuple[MeasureSpec, ...] | None,
+) -> list[Part]:
+    """Train on both corpora and their mixture, as far as they are asked about, and ask; the mixture comes first."""
+    sides = comparing.Sides(*corpora)
+    of_p, of_q, of_mixture = comparing.works(study, sides)
+    asked = [work.asked if questions is None else questions for work in (of_mixture, of_p, of_q)]
+    parts = []
+    if of_mixture.study.measures:
+        parts.append(_asked_alone(run, of_mixture.study, home, does, sides.mixture, asked[0], " of both together"))
+    if not of_p.study.measures:
+        return parts
+    p = _asked_alone(run, of_p.study, home, does, sides.p, asked[1], f" of {sides.p.name}")
+    q = _asked_alone(run, of_q.study, home, does, sides.q, asked[2], f" of {sides.q.name}")
+    if questions is None:
+        p, q = _against(run, p, q, home, does), _against(run, q, p, home, does)
+    return [*parts, p, q]
+
+
+def _against(run: "Run", here: Part, there: Part, home: Home, does: Steps) -> Part:
+    """The part with what is asked of it against the other."""
+    sides = [comparing.Side(part.corpus.corpus_id, part.model.model_id, part.corpus.name) for part in (here, there)]
+    answers = []
+    for spec in comparing.directed(here.study):
+        with run.during(f"estimate {spec.label} of {here.corpus.name} against {there.corpus.name}"):
+            answers.append(does.answer_between(here.study, spec, home, run.run_id, *sides))
+    return replace(here, answers=(*answers, *here.answers))
 
 
 @dataclass

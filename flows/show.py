@@ -19,7 +19,7 @@ from infosedd.results import Estimate
 if TYPE_CHECKING:
     import polars as pl
 
-    from flows.pipeline import Outcome
+    from flows.pipeline import Outcome, Part
 
 N_TOP_WINDOWS = 6
 N_SYMBOLS = 8
@@ -58,15 +58,19 @@ def show_outcome(outcome: "Outcome", home: Home, study: str) -> None:
 
 def show_answers(outcome: "Outcome") -> None:
     """Print the data, the estimates with their checks, and the model."""
-    _show_data(outcome.corpus)
-    whole = [answer for answer in outcome.answers if answer.spec.mode == "whole"]
+    for part in outcome.parts:
+        _show_data(part.corpus)
+    whole = [(part, answer) for part in outcome.parts for answer in part.answers if answer.spec.mode == "whole"]
     if whole:
+        several = len(outcome.parts) > 1
         columns = ["measure", "nats", "std error", "95 % interval", "bits", "n", "dynkin", "plug-in", "ceiling ln n"]
         print(outcome.study.title or outcome.study.name)
-        show_table([*columns, "per position", "seconds"], [_estimate_row(answer) for answer in whole])
-    for answer in outcome.answers:
-        if answer.spec.mode != "whole":
-            _show_profile(answer, outcome.corpus, outcome.study.sites)
+        rows = [[*([_told_apart(part, answer)] if several else []), *_estimate_row(answer)] for part, answer in whole]
+        show_table([*(["corpus"] if several else []), *columns, "per position", "seconds"], rows)
+    for part in outcome.parts:
+        for answer in part.answers:
+            if answer.spec.mode != "whole":
+                _show_profile(answer, part.corpus, outcome.study.sites)
     for warning in _warnings(outcome.answers):
         print(f"warning: {warning}")
     _show_model(outcome)
@@ -76,10 +80,11 @@ def show_model_card(outcome: "Outcome", home: Home) -> None:
     """Print what was trained, or found."""
     from infosedd.card import load_card
 
-    _show_data(outcome.corpus)
-    card = load_card(home.models / outcome.model.model_id)
-    print(f"network {card.network}: {card.n_parameters:,} parameters, {card.train_steps:,} steps")
-    print(f"held-out loss {card.held_out_loss_nats:.4f} nats a sequence")
+    for part in outcome.parts:
+        _show_data(part.corpus)
+        card = load_card(home.models / part.model.model_id)
+        print(f"network {card.network}: {card.n_parameters:,} parameters, {card.train_steps:,} steps")
+        print(f"held-out loss {card.held_out_loss_nats:.4f} nats a sequence")
     _show_model(outcome)
 
 
@@ -127,8 +132,16 @@ def corpus_as_json(corpus: Corpus) -> str:
 def as_json_text(outcome: "Outcome") -> str:
     """The outcome as one JSON object; numbers are nats unless their name says bits."""
     answers = [
-        {"reused": answer.reused, "seconds": round(answer.seconds, 3), **_estimate_json(estimate)}
-        for answer in outcome.answers
+        {
+            "corpus_id": part.corpus.corpus_id,
+            "model_id": part.model.model_id,
+            **({"against": answer.against} if answer.against else {}),
+            "reused": answer.reused,
+            "seconds": round(answer.seconds, 3),
+            **_estimate_json(estimate),
+        }
+        for part in outcome.parts
+        for answer in part.answers
         for estimate in answer.estimates
     ]
     content = {
@@ -137,6 +150,7 @@ def as_json_text(outcome: "Outcome") -> str:
         "seed": outcome.study.seed,
         "corpus": _corpus_json(outcome.corpus),
         "model": asdict(outcome.model),
+        "parts": [{"corpus": _corpus_json(p.corpus), "model": asdict(p.model)} for p in outcome.parts],
         "estimates": answers,
         "report": str(outcome.report) if outcome.report else None,
         "seconds": round(outcome.seconds, 3),
@@ -160,12 +174,20 @@ def _show_data(corpus: Corpus) -> None:
         print(f"note: {note}")
 
 
+def _told_apart(part: "Part", answer: Answer) -> str:
+    return f"{part.corpus.name} against {answer.against}" if answer.against else part.corpus.name
+
+
 def _show_model(outcome: "Outcome") -> None:
-    model = outcome.model
-    how = "reused" if model.reused else f"trained in {duration(model.seconds)}"
+    models = {part.model.model_id: part.model for part in outcome.parts}
+    seconds = sum(model.seconds for model in models.values() if not model.reused)
+    old = sum(model.reused for model in models.values())
+    how = "reused" if old == len(models) else f"trained in {duration(seconds)}"
+    how += f", {old} of them reused" if 0 < old < len(models) else ""
     reused = sum(answer.reused for answer in outcome.answers)
     stored = f"; {reused} of {len(outcome.answers)} measures were in the warehouse already" if reused else ""
-    print(f"model {model.model_id}: {how}{stored}; {duration(outcome.seconds)} in all")
+    name = f"model {outcome.model.model_id}" if len(models) == 1 else f"{len(models)} models"
+    print(f"{name}: {how}{stored}; {duration(outcome.seconds)} in all")
 
 
 def _show_next(outcome: "Outcome", home: Home, study: str) -> None:

@@ -5,7 +5,7 @@ Between steps pass paths and hashes, never corpora or models: a step may run in 
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,12 +37,13 @@ class Trained:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one question: one estimate, or one for each window."""
+    """What came of one question: one estimate, or one a window; ``against`` names the other corpus of a divergence."""
 
     spec: MeasureSpec
     estimates: tuple[Estimate, ...]
     reused: bool
     seconds: float
+    against: str = ""
 
 
 def ingest(study: Study, home: Home) -> str:
@@ -184,10 +185,18 @@ def compute(spec: MeasureSpec, home: Home, corpus: Corpus, model_id: str) -> Seq
     condition = spec.z or None
     if spec.mode != "whole":
         windows = {"window": spec.window, "step": spec.step, "mode": spec.mode}
-        return model.profile(spec.x, spec.y, condition, **windows, progress=listener()).estimates
-    if spec.y:
-        return [model.mutual_information(spec.x, spec.y, condition)]
-    return [getattr(model, spec.measure)(spec.x, condition)]
+        found = model.profile(spec.x, spec.y, condition, **windows, progress=listener()).estimates
+    elif spec.y:
+        found = (model.mutual_information(spec.x, spec.y, condition),)
+    else:
+        found = (getattr(model, spec.measure)(spec.x, condition),)
+    return [_as_divergence(e) for e in found] if spec.measure == "jensen_shannon_divergence" else found
+
+
+def _as_divergence(information: Estimate) -> Estimate:
+    """The information of rows and the label of an even mixture, as the divergence of the two corpora that it is."""
+    others = tuple(_as_divergence(other) for other in information.others)
+    return replace(information, measure="jensen_shannon_divergence", others=others)
 
 
 def report(study: Study, home: Home, run_id: str) -> Path:

@@ -10,12 +10,14 @@ Key = tuple[str, str, str, str, str]
 
 
 def stored_answer(
-    study: Study, spec: MeasureSpec, home: Home, corpus: Corpus, model_id: str
+    study: Study, spec: MeasureSpec, home: Home, corpus: Corpus, model_id: str, reference_model_id: str | None = None
 ) -> tuple[Estimate, ...] | None:
     """The stored estimates that answer ``spec`` whole, in the order of its windows; None where one is missing."""
     from warehouse import queries
 
-    found = queries.stored_estimates(home.path, study.name, corpus.corpus_id, model_id, study.seed)
+    found = queries.stored_estimates(
+        home.path, study.name, corpus.corpus_id, model_id, study.seed, reference_model_id=reference_model_id
+    )
     by_key = {(e.measure, e.mode, e.x, e.y, e.z): e for e in found}
     answers = [by_key.get(key) for key in keys_of(spec, corpus)]
     return tuple(e for e in answers if e is not None) if all(answers) else None

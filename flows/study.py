@@ -44,7 +44,11 @@ MeasureName = Literal[
     "total_correlation",
     "dual_total_correlation",
     "o_information",
+    "kl_divergence",
+    "jensen_shannon_divergence",
 ]
+DIVERGENCES = ("kl_divergence", "jensen_shannon_divergence")
+"""Measures of two corpora, which a study with a [compare] section can ask for."""
 NEEDS_Y = ("mutual_information", "conditional_mutual_information")
 _LABELLED = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
 
@@ -79,7 +83,9 @@ class MeasureSpec(Part):
     """One question: a measure of the blocks x, y given z, whole or in sliding windows of x."""
 
     measure: MeasureName = "mutual_information"
-    x: str = Field(description="A block expression: name, name[i] or name[i:j], joined by +")
+    x: str = Field(
+        description="A block expression: name, name[i] or name[i:j], joined by +; of a divergence empty is all blocks"
+    )
     y: str = Field(default="", description="The other block of a mutual information")
     z: str = Field(default="", description="The block that is known (conditioned on)")
     mode: Literal["whole", "keep", "remove"] = Field(
@@ -90,6 +96,10 @@ class MeasureSpec(Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> "MeasureSpec":
+        if self.measure in DIVERGENCES:
+            return self._consistent_divergence()
+        if not self.x.strip():
+            raise InputError(f"{self.measure} needs a block x")
         if self.measure in NEEDS_Y and not self.y:
             raise InputError(f"{self.measure} needs a block y")
         if self.measure not in NEEDS_Y and self.y:
@@ -98,6 +108,15 @@ class MeasureSpec(Part):
             raise InputError(f"{self.measure} needs a block z")
         if self.mode != "whole" and self.measure not in NEEDS_Y:
             raise InputError(f"windows ({self.mode}) are for mutual_information")
+        return self
+
+    def _consistent_divergence(self) -> "MeasureSpec":
+        if self.z or (self.y and self.measure == "kl_divergence"):
+            raise InputError(f"{self.measure} takes no other block than x", remedy="leave y and z out")
+        if self.measure == "kl_divergence" and self.mode != "whole":
+            raise InputError(
+                f"windows ({self.mode}) are not for kl_divergence", remedy="ask for them of jensen_shannon_divergence"
+            )
         return self
 
     @property
@@ -130,6 +149,21 @@ class Site(Part):
     sequence: str = ""
 
 
+class Compare(Part):
+    """Two parts of the data, told apart by a block of one token, that divergences compare."""
+
+    block: str = Field(default="label", description="The block that says which corpus a row is of")
+    p: str = Field(default="", description="Its symbol for the one corpus; default: the first")
+    q: str = Field(default="", description="Its symbol for the other corpus; default: the second")
+
+
+class Mark(Part):
+    """A value of the grid's option that the report marks."""
+
+    name: str
+    at: float
+
+
 class ReportOptions(Part):
     """How the report shows the study."""
 
@@ -138,6 +172,8 @@ class ReportOptions(Part):
         default="", description="The block whose positions the profile shows; default: the first one asked for"
     )
     positions_offset: int = Field(default=0, description="What position 0 is called in pictures")
+    per_position: bool = Field(default=False, description="Show what belongs to all of x as so much a position")
+    marks: tuple[Mark, ...] = Field(default=(), description="Values of the grid's option that the report marks")
 
 
 class Study(Part):
@@ -148,6 +184,10 @@ class Study(Part):
     description: str = ""
     citation: str = ""
     source: Source = Field(default=Source(), description="Where the data comes from")
+    grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = Field(
+        default_factory=dict, description="Option of the connector -> values: the study runs on a corpus for each"
+    )
+    compare: Compare | None = Field(default=None, description="The two parts of the data that divergences compare")
     model: dict[str, Any] = Field(default_factory=dict, description="Configuration of the score model")
     measures: tuple[MeasureSpec, ...] = Field(min_length=1, description="What is asked")
     sites: tuple[Site, ...] = Field(default=(), description="Known sites that the report marks")
@@ -159,6 +199,16 @@ class Study(Part):
     def _of_name_or_path(cls, value: object) -> object:
         """A flow's parameter may be the name of a study that ships, or the path of one."""
         return _raw_study(value) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _compares_what_it_asks(self) -> "Study":
+        asked = [spec for spec in self.measures if spec.measure in DIVERGENCES]
+        if asked and self.compare is None:
+            raise InputError(
+                f"{asked[0].measure} compares two corpora",
+                remedy="say which in a [compare] section; see studies/compare.toml",
+            )
+        return self
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

@@ -8,7 +8,7 @@ from pathlib import Path
 from prefect import flow
 from prefect.runtime import flow_run
 
-from flows import artifacts, steps
+from flows import artifacts, comparing, steps
 from flows.home import Home
 from flows.hooks import close_in_prefect, tell_failure
 from flows.liveness import mark_left_runs
@@ -21,6 +21,8 @@ TASKS = Steps(
     ingest=as_task(steps.ingest, "ingest"),
     train=as_task(steps.train, "train"),
     answer=as_task(steps.answer, "estimate", "estimate {spec.label} {spec.mode}"),
+    ingest_sides=as_task(comparing.ingest_sides, "ingest both"),
+    answer_between=as_task(comparing.answer_between, "compare", "estimate {spec.label} of {here.name}"),
     report=as_task(steps.report, "report"),
 )
 
@@ -34,7 +36,7 @@ def _run_name() -> str:
 def study_flow(
     study: Study,
     home: Path | None = None,
-    corpus_id: str | None = None,
+    corpus_ids: list[str] | None = None,
     command: str = "",
 ) -> Outcome:
     """Read a study's data, train or reuse its model, estimate, store, report.
@@ -42,11 +44,11 @@ def study_flow(
     Args:
         study: What to read, how to model it, what to ask
         home: Folder for data, models and results; default: the setting INFOSEDD_HOME
-        corpus_id: The corpus, where it was read already
+        corpus_ids: The corpora, where they were read already
         command: What resumes the run, shown where it fails
     """
     place = Home.create(home or settings().home)
     close_in_prefect(mark_left_runs(place))
-    outcome = carry_out(study, place, TASKS, corpus_id=corpus_id, flow_run_id=str(flow_run.id), command=command)
+    outcome = carry_out(study, place, TASKS, corpus_ids=corpus_ids, flow_run_id=str(flow_run.id), command=command)
     artifacts.show(outcome)
     return outcome

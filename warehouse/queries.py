@@ -42,11 +42,18 @@ def schema_version(home: Path | str) -> int:
 
 
 def stored_estimates(
-    home: Path | str, study: str, corpus_id: str, model_id: str | None, seed: int | None = None
+    home: Path | str,
+    study: str,
+    corpus_id: str,
+    model_id: str | None,
+    seed: int | None = None,
+    *,
+    reference_model_id: str | None = None,
 ) -> list[Estimate]:
     """Estimates that are stored for a study, corpus, model (and seed), each main one with its others.
 
-    Empty where nothing is published yet. Pointwise values stay in the warehouse.
+    With ``reference_model_id`` the divergences from that model, else what has no reference. Empty where
+    nothing is published yet. Pointwise values stay in the warehouse.
     """
     if not (Path(home) / PUBLISHED_FILE).exists():
         return []
@@ -54,12 +61,13 @@ def stored_estimates(
         home,
         "SELECT * REPLACE (to_json(diagnostics)::VARCHAR AS diagnostics) FROM estimates "
         "WHERE study = $study AND corpus_id = $corpus AND model_id IS NOT DISTINCT FROM $model "
+        "AND reference_model_id IS NOT DISTINCT FROM $reference "
         "AND ($seed IS NULL OR seed = $seed) ORDER BY created_at, rowid",
-        {"study": study, "corpus": corpus_id, "model": model_id, "seed": seed},
+        {"study": study, "corpus": corpus_id, "model": model_id, "seed": seed, "reference": reference_model_id},
     )
     families: dict[tuple, list[Estimate]] = {}
     for row in found.iter_rows(named=True):
-        quantity = tuple(row[c] for c in ("measure", "mode", "x", "y", "z", "seed", "reference_model_id"))
+        quantity = tuple(row[c] for c in ("measure", "mode", "x", "y", "z", "seed"))
         families.setdefault(quantity, []).append(_estimate_of(row))
     return [_with_others(family) for family in families.values()]
 
