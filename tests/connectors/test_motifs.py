@@ -63,6 +63,7 @@ def test_sites_without_flanks(path):
     corpus = connectors.ingest(None, [path(SITES, "x.sites")], name="x")
     assert corpus.blocks[0].name == "site"
     assert ["".join("ACGT"[code] for code in row) for row in corpus.tokens["site"]] == ["ACGT", "ACGA", "ACCT"]
+    assert corpus.sequence_ids is not None
     assert corpus.sequence_ids.to_pylist() == ["x:1", "x:2", "x:3"]
     assert corpus.provenance.notes[0] == "read with the motifs connector: the file holds motifs (sites)"
 
