@@ -15,7 +15,7 @@ from connectors.errors import IsingError
 from connectors.info import ConnectorInfo, Truth
 from connectors.ising_exact import MAX_EXACT_WIDTH, Boundary, RowTransfer, exact
 from connectors.options import Options, parse_options
-from infosedd.blocks import Block, Vocabulary
+from infosedd.blocks import Block, Symmetry, Vocabulary
 from infosedd.corpus import Corpus, Provenance
 from infosedd.randomness import numpy_stream
 
@@ -61,7 +61,12 @@ def read(sources: Sequence[str], options: Mapping[str, object], name: str) -> Co
     spins, groups, notes = _draw(asked)
     shape = (asked.length,) if asked.row_width == 1 else (asked.length, asked.row_width)
     block = Block(
-        "spins", Vocabulary(("-", "+")), asked.length * asked.row_width, shape, periodic=asked.boundary == "torus"
+        "spins",
+        Vocabulary(("-", "+")),
+        asked.length * asked.row_width,
+        shape,
+        periodic=asked.boundary == "torus",
+        symmetries=_symmetries(asked),
     )
     provenance = Provenance(
         connector="ising",
@@ -71,6 +76,13 @@ def read(sources: Sequence[str], options: Mapping[str, object], name: str) -> Co
         notes=notes,
     )
     return Corpus(name=name, blocks=(block,), tokens={"spins": spins}, groups=groups, provenance=provenance)
+
+
+def _symmetries(asked: IsingOptions) -> tuple[Symmetry, ...]:
+    """Without a field up and down are alike; a torus looks the same from every site, a square from each side."""
+    lattice: tuple[Symmetry, ...] = ("translations",) if asked.boundary == "torus" else ()
+    square = asked.length == asked.row_width and asked.boundary != "cylinder"
+    return (*lattice, "reflections", *(("rotations",) if square else ()), "symbol_flip")
 
 
 def truths(options: Mapping[str, object]) -> tuple[Truth, ...]:

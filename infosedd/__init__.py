@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         o_information,
         permutation_null,
         total_correlation,
+        transfer_entropy,
     )
     from infosedd.model import ScoreModel
     from infosedd.registry import ModelRegistry
@@ -44,6 +45,7 @@ _HOME = {
         "o_information",
         "permutation_null",
         "total_correlation",
+        "transfer_entropy",
     ),
     "infosedd.model": ("ScoreModel",),
     "infosedd.registry": ("ModelRegistry",),
@@ -72,6 +74,7 @@ __all__ = [
     "o_information",
     "permutation_null",
     "total_correlation",
+    "transfer_entropy",
 ]
 
 

@@ -7,14 +7,18 @@ blocks: ``promoter``, ``promoter[39]``, ``promoter[39:45]`` (0-based, half open)
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from math import log, prod
+from typing import Literal, get_args
 
 import numpy as np
 
 from infosedd.errors import InputError
+
+Symmetry = Literal["translations", "rotations", "reflections", "symbol_flip"]
+"""Moves of a periodic lattice or ring, its turns and mirror images, and codes counted from the other end."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +63,18 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Block:
-    """``length`` tokens over one vocabulary; ``lattice`` is its shape when positions form a grid."""
+    """``length`` tokens over one vocabulary; ``lattice`` is its shape when positions form a grid.
+
+    ``symmetries`` are those of the law of its tokens, whatever the other blocks hold: training may
+    then use any row's mirror images as further rows.
+    """
 
     name: str
     vocabulary: Vocabulary
     length: int
     lattice: tuple[int, ...] | None = None
     periodic: bool = False
+    symmetries: tuple[Symmetry, ...] = ()
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]*", self.name):
@@ -77,6 +86,35 @@ class Block:
             raise InputError(f"block {self.name!r} has no positions", remedy="a block needs at least one token")
         if self.lattice is not None and prod(self.lattice) != self.length:
             raise InputError(f"block {self.name!r} has {self.length} positions, not the {self.lattice} of its lattice")
+        if unknown := set(self.symmetries) - set(get_args(Symmetry)):
+            raise InputError(
+                f"block {self.name!r} can't have the symmetry {min(unknown)!r}",
+                remedy=f"name some of {', '.join(get_args(Symmetry))}",
+            )
+        square = self.lattice is not None and len(self.lattice) == 2 and self.lattice[0] == self.lattice[1]
+        if "rotations" in self.symmetries and not square:
+            raise InputError(f"block {self.name!r} is no square, so its law can't be the same when it is turned")
+        if "translations" in self.symmetries and not self.periodic:
+            raise InputError(f"block {self.name!r} has open edges, so its law can't be the same when it is moved")
+
+    @classmethod
+    def from_dict(cls, entry: Mapping) -> "Block":
+        """The block that ``to_dict`` made ``entry`` of."""
+        return cls(
+            entry["name"],
+            Vocabulary(tuple(entry["vocabulary"]["symbols"]), entry["vocabulary"]["pad"]),
+            entry["length"],
+            None if entry["lattice"] is None else tuple(entry["lattice"]),
+            entry["periodic"],
+            tuple(entry.get("symmetries", ())),
+        )
+
+    def to_dict(self) -> dict:
+        """Plain values, for cards and for the corpus's hash; symmetries only where there are some."""
+        entry = asdict(self)
+        if not self.symmetries:
+            del entry["symmetries"]
+        return entry
 
     @property
     def max_entropy(self) -> float:

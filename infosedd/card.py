@@ -10,7 +10,7 @@ import torch
 from pydantic import TypeAdapter
 from torch import Tensor
 
-from infosedd.blocks import Block, Vocabulary
+from infosedd.blocks import Block
 from infosedd.config import ModelConfig
 from infosedd.errors import InputError
 from infosedd.networks import AnyComponent, ComponentConfig
@@ -69,16 +69,7 @@ def load_card(path: Path | str) -> ModelCard:
 
 
 def blocks_of(card: ModelCard) -> tuple[Block, ...]:
-    return tuple(
-        Block(
-            entry["name"],
-            Vocabulary(tuple(entry["vocabulary"]["symbols"]), entry["vocabulary"]["pad"]),
-            entry["length"],
-            None if entry["lattice"] is None else tuple(entry["lattice"]),
-            entry["periodic"],
-        )
-        for entry in card.blocks
-    )
+    return tuple(Block.from_dict(entry) for entry in card.blocks)
 
 
 def components_of(card: ModelCard) -> tuple[ComponentConfig, ...]:
@@ -90,7 +81,8 @@ def describe(components: Sequence[ComponentConfig]) -> str:
     rates = {"learning_rate", "weight_decay", "kind", "dropout"}
     texts = []
     for component in components:
-        shape = ", ".join(f"{k}={v}" for k, v in component.model_dump().items() if k not in rates and v is not None)
+        options = {k: v for k, v in component.model_dump().items() if k not in rates and v not in (None, False)}
+        shape = ", ".join(f"{k}={v}" for k, v in options.items())
         texts.append(f"{component.model_dump()['kind']}({shape})")
     return " + ".join(texts) or "marginals only"
 

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from infosedd.blocks import Block, Selection, Vocabulary, near_names
+from infosedd.blocks import Block, Selection, near_names
 from infosedd.errors import InputError, SurroundingsError
 
 FORMAT_VERSION = 1
@@ -187,7 +187,7 @@ class Corpus:
                 where=str(path),
                 remedy="ingest the source again",
             )
-        blocks = tuple(_block_from_card(entry) for entry in card["blocks"])
+        blocks = tuple(Block.from_dict(entry) for entry in card["blocks"])
         columns = {name: batch.column(name) for name in batch.schema.names}
         source = {**card["provenance"], "notes": tuple(card["provenance"]["notes"])}
         return cls(
@@ -207,7 +207,7 @@ class Corpus:
         return {
             "format_version": FORMAT_VERSION,
             "n": self.n,
-            "blocks": [asdict(block) for block in self.blocks],
+            "blocks": [block.to_dict() for block in self.blocks],
             "columns": present,
             "weight_kind": self.weight_kind,
         }
@@ -285,12 +285,6 @@ def _to_binary(codes: np.ndarray) -> pa.Array:
 def _from_binary(column: pa.Array, block: Block) -> np.ndarray:
     codes = np.frombuffer(column.buffers()[1], dtype=block.vocabulary.dtype)
     return codes[: len(column) * block.length].reshape(len(column), block.length)
-
-
-def _block_from_card(entry: Mapping) -> Block:
-    vocabulary = Vocabulary(tuple(entry["vocabulary"]["symbols"]), entry["vocabulary"]["pad"])
-    lattice = None if entry["lattice"] is None else tuple(entry["lattice"])
-    return Block(entry["name"], vocabulary, entry["length"], lattice, entry["periodic"])
 
 
 def _rename_into_place(partial: Path, target: Path) -> None:

@@ -10,7 +10,7 @@ from math import ceil, prod
 
 import numpy as np
 
-from infosedd.blocks import Block, Selection, Vocabulary
+from infosedd.blocks import Block, Selection, Symmetry, Vocabulary
 from infosedd.corpus import Corpus, Provenance
 from infosedd.errors import InputError
 from infosedd.randomness import numpy_stream
@@ -192,7 +192,9 @@ def _part(block: Block, positions: Sequence[int], name: str) -> Block:
         if whole and positions[-1] - positions[0] + 1 == len(positions):
             lattice = (len(positions) // row, *block.lattice[1:])
     periodic = block.periodic and len(positions) == block.length
-    return Block(name, block.vocabulary, len(positions), lattice, periodic)
+    flips: tuple[Symmetry, ...] = ("symbol_flip",) if "symbol_flip" in block.symmetries else ()
+    symmetries = block.symmetries if periodic else flips
+    return Block(name, block.vocabulary, len(positions), lattice, periodic, symmetries)
 
 
 def _recoded(corpus: Corpus, maps: Mapping[str, tuple[Vocabulary, np.ndarray]], how: str) -> Corpus:

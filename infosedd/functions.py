@@ -9,11 +9,14 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from infosedd.arrays import Missing, corpus_of, shared_vocabulary
 from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
 from infosedd.derived import Question, draws_of
 from infosedd.errors import InputError
+from infosedd.lags import lagged
 from infosedd.model import ScoreModel
 from infosedd.orders import needs_random
 from infosedd.progress import Progress, ProgressCallback, on_stderr
@@ -41,6 +44,41 @@ def mutual_information(
     """
     corpus, question, config = _pair(x, y, condition, weights, groups, config, missing)
     return _ask(corpus, question, config, seed, device)
+
+
+def transfer_entropy(
+    source: Any,
+    target: Any,
+    *,
+    history: int = 1,
+    source_history: int | None = None,
+    config: ModelConfig | dict | None = None,
+    seed: int = 0,
+    device: str = "auto",
+    missing: Missing = "error",
+) -> Estimate:
+    """Transfer entropy I(source_past; target | target_past) in nats (Schreiber 2000).
+
+    ``source`` and ``target`` are (T,) arrays, or (S, T) for S series of T moments each (a list of S
+    equally long strings, say). ``history`` is the number of past moments of the target, and of the
+    source unless ``source_history`` is given. Stretches of consecutive moments are the units of the
+    folds and of the standard error.
+    """
+    series = corpus_of({"source": _as_series(source), "target": _as_series(target)}, missing=missing)
+    pasts = {"source": history if source_history is None else source_history, "target": history}
+    corpus = lagged(series, pasts)
+    question, config = Question("source_past", "target", "target_past"), _config(config)
+    config = config if config.queries else config_for(corpus, question, config)
+    return _ask(corpus, question, config, seed, device)
+
+
+def _as_series(values: Any) -> Any:
+    """One series (T,) as one row of T moments."""
+    if isinstance(values, str):
+        return [values]
+    array = np.asarray(values)
+    several = array.ndim > 1 or (array.dtype.kind in "OU" and all(isinstance(v, str) and len(v) > 1 for v in array))
+    return values if several else array[None, :]
 
 
 def learning_curve(

@@ -125,7 +125,7 @@ class ScoreModel(Questions):
             seed=seed,
             created_at=datetime.now(UTC).isoformat(timespec="seconds"),
             parent_model_id=parent.card.model_id if parent else None,
-            blocks=tuple(asdict(block) for block in corpus.blocks),
+            blocks=tuple(block.to_dict() for block in corpus.blocks),
             histories=tuple(asdict(h) for h in histories),
             versions={name: version(name) for name in ("torch", "numpy")},
         )

@@ -13,14 +13,14 @@ from infosedd.errors import InputError
 from infosedd.layout import Layout
 from infosedd.orders import Order, levels
 
-Shown = Literal["all", "window", "all_but_window", "subset"]
+Shown = Literal["all", "window", "all_but_window", "prefix", "subset"]
 
 
 class TrainingQuery(BaseModel):
     """Noise the tokens of one block expression, given (part of) another; the rest is hidden.
 
     ``show`` says what is clean of ``clean``: all of it, a random run of ``window`` positions, all
-    but such a run, or a random subset of random size.
+    but such a run, the first few positions (a random number of them), or a random subset of random size.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -28,7 +28,7 @@ class TrainingQuery(BaseModel):
     noised: str = Field(description="block expression of the tokens to predict")
     clean: str = Field(default="", description="block expression of the tokens that are shown")
     given: str = Field(default="", description="block expression of tokens that are always shown")
-    show: Shown = Field(default="all", description="all, window, all_but_window or subset of the clean tokens")
+    show: Shown = Field(default="all", description="all, window, all_but_window, prefix or subset of the clean tokens")
     window: int = Field(default=1, ge=1, description="length of the run, for window and all_but_window")
     weight: float = Field(default=1.0, gt=0, description="share of the training batch, relative to the other queries")
 
@@ -91,6 +91,8 @@ class _Part:
             share = torch.rand(n_rows, 1, generator=generator)
             return torch.rand(n_rows, length, generator=generator) < share
         rank = self.clean.cumsum(0) - 1
+        if self.query.show == "prefix":
+            return rank < torch.randint(0, int(self.clean.sum()) + 1, (n_rows, 1), generator=generator)
         last_start = max(0, int(self.clean.sum()) - self.query.window)
         first = torch.randint(0, last_start + 1, (n_rows, 1), generator=generator)
         inside = (rank >= first) & (rank < first + self.query.window)

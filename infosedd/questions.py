@@ -187,6 +187,32 @@ class Questions(ABC):
         estimates = side_by_side(ask, names, self.networks[0][0].device, Event())
         return Profile(tuple(estimates), starts, window, mode)
 
+    def information_added(
+        self,
+        x: str,
+        y: str,
+        condition: str | None = None,
+        *,
+        step: int = 1,
+        data: Corpus | None = None,
+        progress: ProgressCallback = silent,
+    ) -> tuple[Estimate, ...]:
+        """I(x[i:i + step]; y | x[:i], Z): what each run of positions adds to those before it, in nats.
+
+        The values add up to I(x; y | Z), by the chain rule. Train with a query that shows a ``prefix``
+        (or a ``subset``) of x.
+        """
+        block, positions = self._one_run(x)
+        first, last = positions[0], positions[-1] + 1
+        reports = Countdown(progress, "information added", -(-len(positions) // step))
+        out = []
+        for i in range(first, last, step):
+            before = [f"{block}[{first}:{i}]"] if i > first else []
+            given = "+".join([*before, *([condition] if condition else [])])
+            out.append(self.mutual_information(f"{block}[{i}:{min(i + step, last)}]", y, given or None, data))
+            reports.one_more(f"positions from {i}")
+        return tuple(out)
+
     def pairwise_matrix(self, x: str, data: Corpus | None = None) -> np.ndarray:
         """(L, L) mutual information of each pair of positions in nats; 0 on the diagonal."""
         selection = self._select(x)

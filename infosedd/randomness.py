@@ -5,10 +5,13 @@ same stream would depend on the data, and the estimates with them, so every stre
 its purpose beside the seed.
 """
 
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
-import torch
+
+if TYPE_CHECKING:  # connectors use these streams without paying for torch
+    import torch
 
 
 def numpy_stream(purpose: str, *keys: int) -> np.random.Generator:
@@ -16,8 +19,10 @@ def numpy_stream(purpose: str, *keys: int) -> np.random.Generator:
     return np.random.default_rng([crc32(purpose.encode()), *keys])
 
 
-def torch_stream(purpose: str, *keys: int) -> torch.Generator:
+def torch_stream(purpose: str, *keys: int) -> "torch.Generator":
     """A torch generator, on the CPU, that depends on the purpose and all of the keys (at least 0)."""
+    import torch
+
     return torch.Generator().manual_seed(_state(purpose, keys))
 
 

@@ -24,6 +24,7 @@ from infosedd.progress import Progress, ProgressCallback, silent
 from infosedd.queries import QueryMix
 from infosedd.randomness import torch_stream
 from infosedd.schedules import Schedule
+from infosedd.symmetries import mirrored
 
 BESIDE_RESIDUAL = 0.1
 """Share of its learning rate at which a component goes on learning beside a residual."""
@@ -176,7 +177,7 @@ class Trainer:
     def _train_step(self, data: Data) -> None:
         generator = torch_stream("step", self.seed, self.step)
         rows = self._rows(data, generator)
-        tokens = data.tokens[rows].long()
+        tokens = mirrored(data.tokens[rows].long(), self.network.layout, generator)
         dealt = self.mix.draw(len(rows), generator)
         draw = noise_batch(tokens, dealt.noised, self.process, self.schedule, self.network.layout, generator)
         losses = row_losses(self.network, tokens, dealt, draw, self.mix.target_blocks, generator)

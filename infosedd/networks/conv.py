@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import torch
-from pydantic import Field
+from pydantic import Field, field_validator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -22,6 +22,14 @@ class ConvConfig(ComponentConfig):
     width: int = Field(default=32, ge=1, description="number of channels")
     depth: int = Field(default=4, ge=1, description="number of residual convolutions")
     kernel: int = Field(default=3, ge=1, description="width of each kernel, odd")
+
+    @field_validator("kernel")
+    @classmethod
+    def _is_odd(cls, kernel: int) -> int:
+        if kernel % 2 == 0:
+            raise ValueError("a kernel needs an odd width, so that it has a middle")
+        return kernel
+
     dropout: float = Field(default=0.0, ge=0, lt=1, description="share of channels dropped in training")
 
 

@@ -408,3 +408,14 @@ def test_a_disk_that_refuses_the_weights_is_the_surroundings(
     monkeypatch.setattr("infosedd.model.save_file", full)
     with pytest.raises(SurroundingsError, match="could not write the model: I/O error"):
         stored[0].save(tmp_path / "full")
+
+
+def test_information_added_sums_to_the_whole() -> None:
+    corpus, truth = channel(4000, length=2)
+    queries = [{"noised": "y", "clean": "x", "show": "prefix"}]
+    model = ScoreModel.fit(corpus, settings(queries=queries), seed=0)
+    added = model.information_added("x", "y")
+    assert [(e.x, e.z) for e in added] == [("x[0]", ""), ("x[1]", "x[0]")]
+    error = math.hypot(*[e.std_error for e in added])
+    assert abs(sum(e.nats for e in added) - truth) < 4 * error + 0.03
+    assert all(abs(e.nats - truth / 2) < 4 * e.std_error + 0.03 for e in added)
