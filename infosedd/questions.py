@@ -176,7 +176,7 @@ class Questions(ABC):
         if not 1 <= window <= len(positions):
             raise InputError(f"a window of {window} does not fit into {x!r} of {len(positions)} positions")
         starts = np.arange(positions[0], positions[-1] + 2 - window, step)
-        names = [f"{block}[{i}]" if window == 1 else f"{block}[{i}:{i + window}]" for i in starts]
+        names = [_run(block, i, i + window) for i in starts]
         reports = Countdown(progress, "profile", len(names))
 
         def ask(name: str) -> Estimate:
@@ -207,9 +207,9 @@ class Questions(ABC):
         reports = Countdown(progress, "information added", -(-len(positions) // step))
         out = []
         for i in range(first, last, step):
-            before = [f"{block}[{first}:{i}]"] if i > first else []
+            before = [_run(block, first, i)] if i > first else []
             given = "+".join([*before, *([condition] if condition else [])])
-            out.append(self.mutual_information(f"{block}[{i}:{min(i + step, last)}]", y, given or None, data))
+            out.append(self.mutual_information(_run(block, i, min(i + step, last)), y, given or None, data))
             reports.one_more(f"positions from {i}")
         return tuple(out)
 
@@ -416,6 +416,11 @@ class Questions(ABC):
                 where=f"corpus {data.name!r}",
                 remedy=f"it needs {[(b.name, b.length) for b in self.layout.blocks]} with the same vocabularies",
             )
+
+
+def _run(block: str, start: int, stop: int) -> str:
+    """The expression of a run of positions."""
+    return f"{block}[{start}]" if stop == start + 1 else f"{block}[{start}:{stop}]"
 
 
 def _evenly(rows: np.ndarray, most: int) -> np.ndarray:
