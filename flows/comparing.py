@@ -22,6 +22,7 @@ from flows.study import DIVERGENCES, Compare, MeasureSpec, Study
 from infosedd.blocks import Block, Vocabulary, near_names
 from infosedd.corpus import SPLITS, Corpus, Provenance
 from infosedd.errors import InputError
+from infosedd.randomness import numpy_stream
 
 NAMES = ("p", "q")
 
@@ -76,6 +77,8 @@ def read_sides(study: Study) -> Sides:
     corpus = steps.read(study.source.model_copy(update={"path": paths}), study.corpus_name)
     symbols = chosen_symbols(corpus, compare)
     p, q = (rows_where(corpus, compare.block, symbol, f"{study.corpus_name} {symbol}") for symbol in symbols)
+    if p.corpus_id == q.corpus_id:
+        p, q = halves(p, q.name, study.seed)
     return Sides(p, q, mixture(p, q, compare.block, symbols, study.corpus_name, shared_groups=True))
 
 
@@ -186,13 +189,30 @@ def rows_where(corpus: Corpus, block: str, symbol: str, name: str) -> Corpus:
     return part.take(rows)
 
 
+def halves(corpus: Corpus, name: str, seed: int) -> tuple[Corpus, Corpus]:
+    """A corpus that is compared with itself, as two random halves: their divergence is 0 but for chance.
+
+    Each part of a fixed split is halved, and groups stay whole. ``name`` is what the other half is called.
+    """
+    units = np.arange(corpus.n) if corpus.groups is None else np.unique(corpus.groups, return_inverse=True)[1]
+    first = np.zeros(corpus.n, bool)
+    rng = numpy_stream("halves", seed)
+    for code in [0] if corpus.splits is None else np.unique(corpus.splits):
+        rows = np.arange(corpus.n) if corpus.splits is None else np.flatnonzero(corpus.splits == code)
+        of_part = rng.permutation(np.unique(units[rows]))
+        first[rows] = np.isin(units[rows], of_part[: len(of_part) // 2])
+    note = f"{corpus.name} and {name} are the same rows: two random halves of them are compared"
+    provenance = replace(corpus.provenance, notes=(*corpus.provenance.notes, note))
+    noted = replace(corpus, provenance=provenance)
+    return noted.take(first), replace(noted.take(~first), name=name)
+
+
 def mixture(
     p: Corpus, q: Corpus, block: str, symbols: tuple[str, str], name: str, *, shared_groups: bool = False
 ) -> Corpus:
     """Both corpora as one, with a block that says which, each weighing half: also in each part of a fixed split.
 
-    ``shared_groups`` says that a group of p and one of q with the same code are the same. Two corpora of the same
-    content share a group a row, so that no network is judged on a row whose copy it was trained on.
+    ``shared_groups`` says that a group of p and one of q with the same code are the same.
     """
     _check_same_blocks(p, q, block)
     labels = np.repeat([0, 1], [p.n, q.n])
@@ -234,6 +254,8 @@ def _of_points(study: Study, compare: Compare) -> Sides:
             remedy="give one option two values, as in --set grid.temperature=[2.5,3.0]",
         )
     p, q = (steps.read(point.source, point.corpus_name) for point in points)
+    if p.corpus_id == q.corpus_id:
+        p, q = halves(p, q.name, study.seed)
     labels = [point_label({name: point.source.options[name] for name in study.grid}) for point in points]
     symbols = (labels[0], labels[1]) if labels[0] != labels[1] else NAMES
     return Sides(p, q, mixture(p, q, compare.block, symbols, study.corpus_name))
@@ -275,8 +297,6 @@ def _splits(p: Corpus, q: Corpus) -> np.ndarray | None:
 
 
 def _groups(p: Corpus, q: Corpus, shared: bool) -> np.ndarray | None:
-    if p.corpus_id == q.corpus_id:
-        return np.tile(np.arange(p.n) if p.groups is None else p.groups, 2)
     if p.groups is None and q.groups is None:
         return None
     of_p = np.arange(p.n) if p.groups is None else p.groups

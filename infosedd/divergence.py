@@ -15,6 +15,9 @@ from infosedd.model import ScoreModel
 from infosedd.results import NORMAL_95, Estimate
 from infosedd.scores import LearnedScore, Score
 
+EXPECTED_BUT_MISSING = 10
+"""A symbol is told to be missing in q where q would have it in so many rows, had it p's share of it."""
+
 
 def kl_divergence(p: ScoreModel, q: ScoreModel, x: str | None = None) -> Estimate:
     """KL(p || q) of the blocks ``x`` (default: all), in nats, on the held-out rows of p.
@@ -72,6 +75,7 @@ def kl_divergence(p: ScoreModel, q: ScoreModel, x: str | None = None) -> Estimat
         *diagnostics.sample_size(sample.n_effective(len(rows)), len(rows)),
         *diagnostics.undertrained([*p.histories, *q.histories]),
         *diagnostics.disjoint_supports(loss, q.require_corpus().n_draws),
+        _missing_in_q(corpus, rows, q.require_corpus(), chosen),
         diagnostics.Check("refit_std_error_nats", spread),
     ]
     terminal = noise.terminal_factor(plan.noised_size()) * abs(main.nats)
@@ -96,6 +100,26 @@ def _jackknife(values: list[float]) -> float:
     """Standard error from estimates that each left out one of K parts: (K - 1) / K SUM (v - mean)^2, its root."""
     k = len(values)
     return float(np.sqrt((k - 1) / k * ((np.array(values) - np.mean(values)) ** 2).sum())) if k > 1 else 0.0
+
+
+def _missing_in_q(p: Corpus, rows: np.ndarray, q: Corpus, x: Selection) -> diagnostics.Check:
+    """Share of p's rows with a symbol that q never has at its place, though by p's share q should often have it."""
+    ours, theirs = tokens_of(p, x, rows), tokens_of(q, x, np.arange(q.n))
+    places = [(name, i) for name, positions in x.parts for i in positions]
+    weights = np.ones(len(rows)) if p.weights is None else np.asarray(p.weights)[rows]
+    told, hit, most = "", np.zeros(len(rows), bool), 0.0
+    for column, (name, i) in enumerate(places):
+        symbols = p.block(name).vocabulary.symbols
+        share = np.bincount(ours[:, column], weights, len(symbols) + 1)[: len(symbols)] / weights.sum()
+        seen = np.bincount(theirs[:, column], minlength=len(symbols) + 1)[: len(symbols)] > 0
+        missing = np.flatnonzero(~seen & (share * q.n >= EXPECTED_BUT_MISSING))
+        hit |= np.isin(ours[:, column], missing)
+        if len(missing) and share[missing].max() > most:
+            most = float(share[missing].max())
+            told = f"{symbols[missing[share[missing].argmax()]]!r} at {name}[{i}], which {most:.1%} of p's rows have"
+    value = float(weights[hit].sum() / weights.sum())
+    text = f"q never has {told}: the supports look disjoint, the truth may be infinite"
+    return diagnostics.Check("missing_in_q_share", value, text if told else "")
 
 
 def _per_position(p: Corpus, rows: np.ndarray, q: Corpus, x: Selection, facts: dict) -> Estimate:

@@ -9,7 +9,7 @@ from flows.report.context import Context
 from flows.report.layout import heading, is_narrow, stacked
 from flows.report.render import Picture
 from flows.report.rows import Quantity
-from flows.report.words import formula, listed, measure_name, number, sentence_case
+from flows.report.words import formula, listed, measure_name, number, of_which, sentence_case
 from infosedd.plotting.axes import label
 from infosedd.plotting.estimate import ESTIMATOR_NAMES, ceilings_of, plot_estimate, plot_estimates
 from infosedd.results import Estimate
@@ -104,7 +104,9 @@ def all_estimates(context: Context) -> Picture | None:
 def quantity_name(context: Context, quantity: Quantity) -> str:
     """The formula, with corpus or seed where the run has several."""
     seeds = len({q.seed for q in context.rows.whole}) > 1
-    corpus = context.rows.corpora.get(quantity.corpus_id, {}).get("name") if context.several_corpora else None
+    corpus = None
+    if context.several_corpora or quantity.reference_corpus_id:
+        corpus = of_which(context.rows.corpora, quantity.corpus_id, quantity.reference_corpus_id)
     parts = [formula(quantity.estimate), corpus, f"seed {quantity.seed}" if seeds else None]
     return ", ".join(str(part) for part in parts if part)
 

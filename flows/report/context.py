@@ -109,7 +109,7 @@ class Context:
         """The information that the whole block of a profile has, if the run has it."""
         for quantity in self.rows.whole:
             e = quantity.estimate
-            same = (e.measure, e.x, e.y, e.z) == ("mutual_information", profile.block, profile.y, "")
+            same = (e.measure, e.x, e.y, e.z) == (profile.estimates[0].measure, profile.block, profile.y, "")
             if same and quantity.corpus_id == profile.corpus_id:
                 return e
         return None

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from flows.study import Study
 
 SECTIONS: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
+    ("curves", "Over the grid", ("curves",), ("curve",)),
     ("where", "Where the information is", ("profile", "logo"), ("windows",)),
+    ("positions", "Which positions differ", ("positions",), ("positions", "symbols")),
     ("amount", "How much, and how sure", ("estimators", "quantities"), ("estimates",)),
     ("which", "Which positions, which sequences", ("pairs", "sequences"), ("sequences",)),
     ("data", "The data", ("draws", "composition", "lengths"), ()),
@@ -126,7 +128,7 @@ def _sections(figures: Sequence[Figure], shown: Sequence[Table]) -> list[Section
 
 
 def _queries(context: Context, shown: Sequence[Table]) -> list[Query]:
-    used = {table.query.slug: table.query for table in shown}
+    used = {table.query.slug: table.query for table in shown if table.query}
     rest = (corpora_query(context.run_id), models_query(context.run_id), run_query(context.run_id))
     return [*used.values(), *rest]
 

@@ -4,7 +4,9 @@ from collections import Counter
 from dataclasses import replace
 
 from flows.report.amounts import all_estimates, estimators
+from flows.report.comparison import position_pictures
 from flows.report.context import Context
+from flows.report.curves import curves
 from flows.report.data_pictures import composition, draws, length_histogram, sequences
 from flows.report.footprint import footprints
 from flows.report.logo import logo
@@ -15,7 +17,9 @@ from flows.report.render import Picture
 def pictures(context: Context) -> list[Picture]:
     """What this run has to show."""
     wanted = [
+        curves(context),
         *footprints(context),
+        *position_pictures(context),
         logo(context),
         estimators(context),
         all_estimates(context),

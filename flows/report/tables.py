@@ -1,16 +1,19 @@
 """The tables of a page, as plain rows of text; every one names the SQL that reproduces it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
+from flows.report.comparison import comparison_tables
 from flows.report.context import Context, Profile
 from flows.report.counts import commonest, has_letters
+from flows.report.curves import curve_tables
 from flows.report.footprint import place
 from flows.report.rows import Quantity, Query, checks_query, estimates_query, pointwise_query
-from flows.report.words import bits, digits, formula, number
+from flows.report.table import Column, Table
+from flows.report.words import bits, digits, formula, number, of_which
 from infosedd.blocks import Vocabulary
 from infosedd.plotting.axes import label
 from infosedd.plotting.estimate import ESTIMATOR_NAMES
@@ -20,32 +23,11 @@ EXTREME_SEQUENCES = 8
 TEXT_LIMIT = 90
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column's heading, and whether its cells are numbers, letters of the data, or words that may wrap."""
-
-    title: str
-    numeric: bool = False
-    code: bool = False
-    wraps: bool = False
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of text under headings, with the query that the rows come from."""
-
-    slug: str
-    title: str
-    note: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[str, ...], ...]
-    query: Query
-
-
 def tables(context: Context) -> list[Table]:
     """What this run has to show in rows; the checks come last."""
     profiles = [profile for profile in context.profiles if profile.mode == "keep"]
-    wanted = [*(_windows(context, p) for p in profiles), _estimates(context), _extremes(context), _checks(context)]
+    found = [*curve_tables(context), *comparison_tables(context), *(_windows(context, p) for p in profiles)]
+    wanted = [*found, _estimates(context), _extremes(context), _checks(context)]
     found = [table for table in wanted if table is not None]
     slugs = [table.slug for table in found]
     return [replace(t, slug=f"{t.slug}-{i}") if slugs.index(t.slug) < i else t for i, t in enumerate(found)]
@@ -118,7 +100,7 @@ def _estimates(context: Context) -> Table | None:
 def _estimate_rows(context: Context, quantity: Quantity, several: bool, known: bool) -> list[tuple[str, ...]]:
     main = quantity.estimate
     name = formula(main)
-    corpus = str(context.rows.corpora.get(quantity.corpus_id, {}).get("name", quantity.corpus_id))
+    corpus = of_which(context.rows.corpora, quantity.corpus_id, quantity.reference_corpus_id)
     decimals = max(digits(main.std_error, main.nats), 3)
     rows = []
     for i, e in enumerate((main, *main.others)):

@@ -1,8 +1,9 @@
 """Numbers as text, and what the main number means, in words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, floor, isfinite, log, log10
+from typing import Any
 
 from infosedd.blocks import Selection
 from infosedd.corpus import Corpus
@@ -269,9 +270,15 @@ def _of_interval(e: Estimate, corpus: Corpus | None) -> list[str]:
     if e.estimator != "loss_difference" or e.measure == "entropy":
         bound = "; what the model has not learned makes it larger, so read it as at most this much"
         return [*sentences, f"{held_out}{bound if e.measure == 'entropy' else ''}."]
-    if e.measure == "mutual_information" and size_of(e.y, corpus) == 1:
+    if e.measure in ("mutual_information", "jensen_shannon_divergence") and size_of(e.y, corpus) == 1:
         return [*sentences, f"{held_out}, so overfitting lowers it: read it as at least this much."]
     return [*sentences, f"{held_out}; it is no bound, as a better model may move it either way."]
+
+
+def of_which(corpora: Mapping[str, Mapping[str, Any]], corpus_id: str, reference_corpus_id: str = "") -> str:
+    """The corpus that a quantity is of, and after ``‖`` the one that it is compared with."""
+    names = [str(corpora.get(key, {}).get("name", key)) for key in (corpus_id, reference_corpus_id) if key]
+    return " ‖ ".join(names)
 
 
 def listed(items: Sequence[str]) -> str:
