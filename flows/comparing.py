@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -307,7 +308,9 @@ def _groups(p: Corpus, q: Corpus, shared: bool) -> np.ndarray | None:
     return np.concatenate([of_p, of_q])
 
 
-def _even_weights(p: Corpus, q: Corpus, labels: np.ndarray, splits: np.ndarray | None) -> tuple[np.ndarray | None, str]:
+def _even_weights(
+    p: Corpus, q: Corpus, labels: np.ndarray, splits: np.ndarray | None
+) -> tuple[np.ndarray | None, Literal["count", "weight"]]:
     """Weights under which each corpus counts for half, and their kind; None and counts stay where they do already."""
     own = np.concatenate([np.ones(c.n) if c.weights is None else np.asarray(c.weights) for c in (p, q)])
     weights = own.copy()
@@ -326,8 +329,8 @@ def _even_weights(p: Corpus, q: Corpus, labels: np.ndarray, splits: np.ndarray |
         return weights, "weight"
     if p.weights is None and q.weights is None:
         return None, "count"
-    kinds = {c.weight_kind for c in (p, q) if c.weights is not None}
-    return own, kinds.pop() if len(kinds) == 1 else "weight"
+    counted = all(c.weights is None or c.weight_kind == "count" for c in (p, q))
+    return own, "count" if counted else "weight"
 
 
 def _provenance(p: Corpus, q: Corpus, block: str, *, rescaled: bool) -> Provenance:

@@ -47,7 +47,16 @@ class Answer:
 
 
 def ingest(study: Study, home: Home) -> str:
-    """Read the study's source, check the study against it, store the corpus; returns its id."""
+    """Read the study's source, check the study against it, store the corpus; returns its id.
+
+    A study of several corpora is read by ``pipeline.ingest_all``.
+    """
+    if study.grid or study.compare is not None:
+        raise InputError(
+            f"study {study.name} is of several corpora",
+            where="and this command takes one",
+            remedy="run it whole with `infosedd run`, or name one point: --set grid={} --set source.options.NAME=VALUE",
+        )
     corpus = read(study.source, study.corpus_name)
     check(study, corpus)
     check_model(study, corpus)

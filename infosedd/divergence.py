@@ -1,6 +1,7 @@
 """KL(p || q) between two corpora, each with a score model of its own."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -66,7 +67,7 @@ def kl_divergence(p: ScoreModel, q: ScoreModel, x: str | None = None) -> Estimat
         refits = [against(lambda _, m=members: LearnedScore(m))[0] for members in q.networks]
     rows = np.sort(rows, kind="stable")
     sample = Sample.of(corpus, rows)
-    facts = {"measure": "kl_divergence", "x": chosen.text}
+    facts: dict[str, Any] = {"measure": "kl_divergence", "x": chosen.text}
     main = estimate_of(loss, sample, **facts)
     spread = _jackknife([mean_and_error(values, sample)[0] for values in refits])
     error = float(np.hypot(main.std_error, spread))
@@ -122,7 +123,7 @@ def _missing_in_q(p: Corpus, rows: np.ndarray, q: Corpus, x: Selection) -> diagn
     return diagnostics.Check("missing_in_q_share", value, text if told else "")
 
 
-def _per_position(p: Corpus, rows: np.ndarray, q: Corpus, x: Selection, facts: dict) -> Estimate:
+def _per_position(p: Corpus, rows: np.ndarray, q: Corpus, x: Selection, facts: dict[str, Any]) -> Estimate:
     """SUM_i KL(p_i || q_i) of single positions, by counts with half a count added in q."""
     ours, theirs = tokens_of(p, x, rows), tokens_of(q, x, np.arange(q.n))
     sizes = [p.block(name).vocabulary.size for name, positions in x.parts for _ in positions]

@@ -180,11 +180,11 @@ def _symbols(p: Corpus, q: Corpus, block: Block) -> Table:
     """Symbols over all positions, by what each adds to the Jensen-Shannon divergence of one token."""
     shares = [symbol_shares(corpus, block) for corpus in (p, q)]
     middle = (shares[0] + shares[1]) / 2
-    adds = sum(_terms(share, middle) for share in shares) / 2
+    adds = (_terms(shares[0], middle) + _terms(shares[1], middle)) / 2
     rows = tuple(
         (
             label(block.vocabulary.symbols[i], 24),
-            *(f"{number(100 * share[i], 3)} %" for share in shares),
+            *(f"{number(100 * float(share[i]), 3)} %" for share in shares),
             number(float(adds[i]), 5),
         )
         for i in np.argsort(-adds, kind="stable")[:TOP_ROWS]

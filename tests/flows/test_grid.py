@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from flows import steps
 from flows.grid import grid_points
 from flows.home import Home
 from flows.pipeline import carry_out, ingest_all
@@ -66,6 +67,8 @@ def test_a_wrong_point_is_refused_before_any_run(home: Home) -> None:
         ingest_all(study, home)
     with pytest.raises(InputError, match="'temprature'"):
         ingest_all(build_study({**study.model_dump(), "grid": {"temprature": [1.0]}}, (), "ising"), home)
+    with pytest.raises(InputError, match="several corpora"):
+        steps.ingest(study, home)
     assert not home.warehouse.exists()
 
 
