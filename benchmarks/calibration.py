@@ -20,7 +20,7 @@ from connectors.synthetic import draw
 from infosedd.model import ScoreModel
 from infosedd.results import Estimate
 
-NETWORK = ({"kind": "pairwise", "sparsity": 2.0, "learning_rate": 0.1},)
+NETWORK = ({"kind": "pairwise", "sparsity": 3.0, "learning_rate": 0.1},)
 TRAINING = {"budget": "steps", "steps": 400, "batch_size": 256}
 PAIR = ({"noised": "y", "clean": "x"}, {"noised": "y"})
 LABEL = ({"noised": "label", "clean": "x"},)

@@ -62,6 +62,12 @@ def sample_size(n_effective: float, n_rows: int) -> list[Check]:
     return [Check("n_effective", n_effective, text), Check("n_rows", float(n_rows))]
 
 
+def training_size(n_effective: float) -> list[Check]:
+    """The effective sample size of the least training part; warns below 150, where a network learns little."""
+    text = f"the network learned from only {n_effective:.0f} effective samples: more data would move the number"
+    return [Check("n_training_effective", n_effective, text if n_effective < 150 else "")]
+
+
 def duplicates(in_training: float, in_test: float) -> list[Check]:
     """Shares of test rows that are among the training rows, and that another test row repeats.
 

@@ -324,6 +324,8 @@ class Questions(ABC):
             checks += diagnostics.seed_spread(values.seed_errors[0], main)
         if data is None:
             checks += diagnostics.duplicates(*self.duplicate_shares)
+            trained_on = (Sample.of(values.corpus, f.training).n_effective(len(f.training)) for f in self.folds)
+            checks += diagnostics.training_size(min(trained_on))
             if facts.get("mode", "whole") == "whole":
                 seen = self._values(plan, None, training=True)
                 on_training = mean_and_error(seen.loss_difference, self._sample(seen))[0]

@@ -76,6 +76,13 @@ def test_sample_sizes() -> None:
     assert only(diagnostics.sample_size(200.0, 500), "n_effective").warning == ""
 
 
+def test_few_training_rows() -> None:
+    (few,) = diagnostics.training_size(149.0)
+    assert (few.name, few.value) == ("n_training_effective", 149.0)
+    assert "learned from only 149 effective samples" in few.warning
+    assert diagnostics.training_size(150.0)[0].warning == ""
+
+
 def test_duplicates_between_training_and_test() -> None:
     (many,) = diagnostics.duplicates(0.35, 0.05)
     assert many.value == pytest.approx(0.35)
