@@ -133,11 +133,7 @@ def shuffled(corpus: Corpus, side: str, seed: int = 0, number: int = 0, *, given
     groups whose size no other has change places one by one.
     """
     source = _permutation(corpus, _rng("shuffled", seed, number), given)
-    tokens = {name: codes.copy() for name, codes in corpus.tokens.items()}
-    for name, positions in corpus.select(side).parts:
-        there = list(positions)
-        tokens[name][:, there] = corpus.tokens[name][source][:, there]
-    return derived(corpus, corpus.blocks, tokens, f"{side} shuffled")
+    return _moved(corpus, side, source, f"{side} shuffled")
 
 
 def redrawn(corpus: Corpus, side: str, probability: float, seed: int = 0) -> Corpus:
@@ -148,11 +144,7 @@ def redrawn(corpus: Corpus, side: str, probability: float, seed: int = 0) -> Cor
         law = None if corpus.weights is None else corpus.weights[rows] / corpus.weights[rows].sum()
         picked = rng.choice(rows, len(rows), p=law)
         source[rows] = np.where(rng.random(len(rows)) < probability, picked, rows)
-    tokens = {name: codes.copy() for name, codes in corpus.tokens.items()}
-    for name, positions in corpus.select(side).parts:
-        there = list(positions)
-        tokens[name][:, there] = corpus.tokens[name][source][:, there]
-    return derived(corpus, corpus.blocks, tokens, f"{side} redrawn with probability {probability:g}")
+    return _moved(corpus, side, source, f"{side} redrawn with probability {probability:g}")
 
 
 def paired(corpus: Corpus, question: Question, seed: int = 0) -> tuple[Corpus, Question]:
@@ -184,7 +176,7 @@ def subset(corpus: Corpus, share: float, seed: int = 0) -> Corpus:
 
 
 def _part(block: Block, positions: Sequence[int], name: str) -> Block:
-    """A block of some positions; its lattice stays where these are whole rows of it."""
+    """A block of some positions; its lattice stays where these are whole rows, its symmetries where they are all."""
     lattice = None
     if block.lattice is not None:
         row = prod(block.lattice[1:])
@@ -192,14 +184,32 @@ def _part(block: Block, positions: Sequence[int], name: str) -> Block:
         if whole and positions[-1] - positions[0] + 1 == len(positions):
             lattice = (len(positions) // row, *block.lattice[1:])
     periodic = block.periodic and len(positions) == block.length
-    flips: tuple[Symmetry, ...] = ("symbol_flip",) if "symbol_flip" in block.symmetries else ()
-    symmetries = block.symmetries if periodic else flips
+    symmetries = block.symmetries if len(positions) == block.length else ()  # parts of a block move together only
     return Block(name, block.vocabulary, len(positions), lattice, periodic, symmetries)
 
 
 def _recoded(corpus: Corpus, maps: Mapping[str, tuple[Vocabulary, np.ndarray]], how: str) -> Corpus:
-    blocks = [replace(b, vocabulary=maps[b.name][0]) if b.name in maps else b for b in corpus.blocks]
+    blocks = [_renamed(b, maps[b.name][0]) if b.name in maps else b for b in corpus.blocks]
     tokens = {n: maps[n][1][codes] if n in maps else codes for n, codes in corpus.tokens.items()}
+    return derived(corpus, blocks, tokens, how)
+
+
+def _renamed(block: Block, vocabulary: Vocabulary) -> Block:
+    """A block of other symbols; of more than two, a flip of the old codes is none of the new ones."""
+    kept = block.symmetries if vocabulary.size == 2 else tuple(s for s in block.symmetries if s != "symbol_flip")
+    return replace(block, vocabulary=vocabulary, symmetries=kept)
+
+
+def _moved(corpus: Corpus, side: str, source: np.ndarray, how: str) -> Corpus:
+    """A side's tokens taken from the rows ``source``; of a block that is moved in part only the joint flip stays."""
+    chosen, blocks = corpus.select(side), []
+    tokens = {name: codes.copy() for name, codes in corpus.tokens.items()}
+    for block in corpus.blocks:
+        there = list(chosen.positions(block.name))
+        tokens[block.name][:, there] = corpus.tokens[block.name][source][:, there]
+        kept: tuple[Symmetry, ...] = ("symbol_flip",) if "symbol_flip" in block.symmetries else ()
+        in_part = 0 < len(there) < block.length
+        blocks.append(replace(block, symmetries=kept) if in_part else block)
     return derived(corpus, blocks, tokens, how)
 
 

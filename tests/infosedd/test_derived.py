@@ -195,3 +195,16 @@ def test_subsets_are_nested_and_keep_the_test_rows() -> None:
     assert set(rows_of(quarter, "x", "y")) <= set(rows_of(half, "x", "y"))
     grouped = letters(400, groups=np.arange(400) // 4)
     assert set(np.bincount(subset(grouped, 0.5).groups)) == {0, 4}  # type: ignore[arg-type]
+
+
+def test_symmetries_stay_where_they_still_hold() -> None:
+    ring = Block("s", Vocabulary(("-", "+")), 8, (8,), True, ("translations", "symbol_flip"))
+    corpus = Corpus("s", (ring,), {"s": np.random.default_rng(0).integers(0, 2, (50, 8))})
+    halves, _ = projected(corpus, Question("s[0:4]", "s[4:8]"))
+    assert [b.symmetries for b in halves.blocks] == [(), ()]  # each half flipped by itself would undo their dependence
+    assert shuffled(corpus, "s[4:8]").blocks[0].symmetries == ("symbol_flip",)
+    assert shuffled(corpus, "s").blocks[0].symmetries == ring.symmetries
+    assert relabelled(corpus).blocks[0].symmetries == ring.symmetries
+    levels = Block("l", Vocabulary(("0", "1", "2")), 8, (8,), True, ("translations", "symbol_flip"))
+    three = Corpus("l", (levels,), {"l": np.random.default_rng(0).integers(0, 3, (50, 8))})
+    assert relabelled(three).blocks[0].symmetries == ("translations",)
