@@ -88,7 +88,7 @@ def _through_channel(codes: np.ndarray, error: float, letters: int, rng: np.rand
 # Pairs of letters, each with a table of its own.
 
 
-def _pair_tables(asked: SyntheticOptions) -> list[np.ndarray]:
+def pair_tables(asked: SyntheticOptions) -> list[np.ndarray]:
     rng = _rng(asked, 0)
     return [joint_table(asked.letters, asked.nats, rng) for _ in range(asked.length)]
 
@@ -106,14 +106,14 @@ def _draw_pairs(asked: SyntheticOptions) -> Draw:
     rng = _rng(asked)
     x = np.empty((asked.n, asked.length), np.uint8)
     y = np.empty_like(x)
-    for position, table in enumerate(_pair_tables(asked)):
+    for position, table in enumerate(pair_tables(asked)):
         cells = np.searchsorted(np.cumsum(table.ravel())[:-1], rng.random(asked.n), side="right")
         x[:, position], y[:, position] = np.divmod(cells, asked.letters)
     return _blocks(asked, x=x, y=y)
 
 
 def _pair_truths(asked: SyntheticOptions) -> tuple[Truth, ...]:
-    tables = _pair_tables(asked)
+    tables = pair_tables(asked)
     total = asked.length * asked.nats
     h_x, h_y = (sum(entropy_of(table.sum(axis)) for table in tables) for axis in (1, 0))
     return (

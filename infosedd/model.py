@@ -74,7 +74,7 @@ class ScoreModel(Questions):
         if not 0 <= seed < 2**31:
             raise InputError(f"seed {seed} is out of range", remedy="use a whole number from 0 to 2147483647")
         layout = Layout(corpus.blocks)
-        mix = QueryMix(config.queries or (any_subset(layout),), layout, config.resolved_order)
+        mix = _mix(config, layout)
         folds = plan_folds(corpus, config.folds, seed)
         on = resolve_device(device)
         components = choose(layout, mix.target_blocks, corpus.n) if config.network == "auto" else config.network
@@ -86,7 +86,7 @@ class ScoreModel(Questions):
             network_seed = seed * 997 + member
             marginals = _marginals(corpus, layout, folds[fold].training)
             trainer = Trainer(
-                build(layout, components, marginals, network_seed).to(on),
+                build(layout, components, marginals, network_seed, mix.target_blocks).to(on),
                 config.training,
                 mix,
                 PROCESSES[config.process](),
@@ -232,13 +232,14 @@ class ScoreModel(Questions):
                 "the weights don't match the digest on the model's card", where=str(path), remedy="train it again"
             )
         layout, components = Layout(blocks_of(card)), components_of(card)
+        mix = _mix(config, layout)
         networks = []
         for i in range(1 + max(int(name.split(".")[0]) for name in state)):
             members = []
             for m in range(config.members):
                 prefix = f"{i}.{m}."
                 own = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
-                network = build(layout, components, _uniform_marginals(layout), seed=0)
+                network = build(layout, components, _uniform_marginals(layout), 0, mix.target_blocks)
                 network.load_state_dict(own)
                 members.append(network)
             networks.append(members)
@@ -261,6 +262,10 @@ def resolve_device(device: str) -> torch.device:
 def any_subset(layout: Layout) -> TrainingQuery:
     """Any token from any subset of the others."""
     return TrainingQuery(noised="+".join(layout.names))
+
+
+def _mix(config: ModelConfig, layout: Layout) -> QueryMix:
+    return QueryMix(config.queries or (any_subset(layout),), layout, config.resolved_order)
 
 
 def state_of(networks: Sequence[Sequence[ScoreNetwork]]) -> dict[str, Tensor]:

@@ -176,7 +176,7 @@ class Questions(ABC):
         if not 1 <= window <= len(positions):
             raise InputError(f"a window of {window} does not fit into {x!r} of {len(positions)} positions")
         starts = np.arange(positions[0], positions[-1] + 2 - window, step)
-        names = [_run(block, i, i + window) for i in starts]
+        names = [_run(block, i, i + window) for i in starts.tolist()]
         reports = Countdown(progress, "profile", len(names))
 
         def ask(name: str) -> Estimate:

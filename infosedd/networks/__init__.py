@@ -43,16 +43,22 @@ FEW_ROWS = 5000
 
 
 def build(
-    layout: Layout, configs: Sequence[ComponentConfig], marginals: Mapping[str, Tensor], seed: int
+    layout: Layout,
+    configs: Sequence[ComponentConfig],
+    marginals: Mapping[str, Tensor],
+    seed: int,
+    learned: Sequence[str] | None = None,
 ) -> ScoreNetwork:
     """The network of some components, its random start fixed by ``seed`` alone.
+
+    ``learned`` names the blocks that training predicts; by default all.
 
     Modules start from torch's global generator, which threads share: one at a time.
     """
     with _GLOBAL_GENERATOR, torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_seed("weights", seed))
         components = [COMPONENTS[type(config)](layout, config) for config in configs]
-        return ScoreNetwork(layout, components, marginals)
+        return ScoreNetwork(layout, components, marginals, learned)
 
 
 def choose(layout: Layout, target_blocks: Sequence[str], n_rows: int) -> tuple[AnyComponent, ...]:

@@ -20,7 +20,13 @@ class ScoreNetwork(nn.Module):
     keeps its symbol with odds 1 + N v / (1 - v).
     """
 
-    def __init__(self, layout: Layout, components: Sequence[Component], marginals: Mapping[str, Tensor]) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        components: Sequence[Component],
+        marginals: Mapping[str, Tensor],
+        learned: Sequence[str] | None = None,
+    ) -> None:
         super().__init__()
         self.layout = layout
         self.components = nn.ModuleList(components)
@@ -28,6 +34,8 @@ class ScoreNetwork(nn.Module):
             self.register_buffer(f"log_marginal_{key(block.name)}", marginals[block.name].log().float())
         self.residual_active = True
         """Whether the residual components take part; training turns them off while the others settle."""
+        self.learned = layout.names if learned is None else tuple(learned)
+        """Blocks that training predicts: of the others the base has nothing to say, so nothing surprises it."""
 
     @property
     def device(self) -> torch.device:
@@ -69,7 +77,8 @@ class ScoreNetwork(nn.Module):
         residuals = [c for c in self._components if c.config.residual and self.residual_active]
         anything = (visibility.amax(1) > 0)[:, None, None]
         idle = not torch.is_grad_enabled() and not anything.any()
-        total = self._marginals(tokens, visibility, self.layout.names if residuals and not idle else targets)
+        names = dict.fromkeys([*self.learned, *targets]) if residuals and not idle else targets
+        total = self._marginals(tokens, visibility, [*names])
         if not idle:
             for component in self._components:
                 if not component.config.residual:
@@ -84,9 +93,13 @@ class ScoreNetwork(nn.Module):
 
     def _marginals(self, tokens: Tensor, visibility: Tensor, names: Sequence[str]) -> dict[str, Tensor]:
         out = {}
+        noisy = bool(((visibility > 0) & (visibility < 1)).any())
         for name in names:
             marginal = getattr(self, f"log_marginal_{key(name)}")
-            out[name] = marginal + self._evidence(tokens, visibility, name, marginal.shape[1])
+            if noisy:
+                out[name] = marginal + self._evidence(tokens, visibility, name, marginal.shape[1])
+            else:
+                out[name] = marginal.expand(len(tokens), -1, -1)
         return out
 
     @torch.no_grad()
