@@ -58,6 +58,7 @@ bench: $(STAMP) ## the benchmarks that take minutes
 
 bench-slow: $(STAMP) ## the benchmarks that take long
 	$(BIN)/python -m benchmarks.truths pairs256
+	$(BIN)/python -m benchmarks.calibration
 	$(BIN)/python -m benchmarks.warehouse all
 	$(BIN)/python -m benchmarks.faults
 

@@ -21,6 +21,7 @@ from infosedd.scores import LearnedScore, Score
 
 REFIT_ROWS = 4000
 """Rows on which the networks of q are told apart: their spread needs fewer than the estimate."""
+ONE_NETWORK = "q has a fixed split and so one network: the interval doesn't cover what another network would find"
 EXPECTED_BUT_MISSING = 10
 """A symbol is told to be missing in q where q would have it in so many rows, had it p's share of it."""
 
@@ -91,7 +92,7 @@ def kl_divergence(p: ScoreModel, q: ScoreModel, x: str | None = None) -> Estimat
         *diagnostics.undertrained([*p.histories, *q.histories]),
         *diagnostics.disjoint_supports(loss, q.require_corpus().n_draws),
         _missing_in_q(corpus, rows, q.require_corpus(), chosen),
-        diagnostics.Check("refit_std_error_nats", spread),
+        diagnostics.Check("refit_std_error_nats", spread, "" if same or refits else ONE_NETWORK),
     ]
     terminal = noise.terminal_factor(plan.noised_size()) * abs(main.nats)
     return replace(

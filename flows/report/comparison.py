@@ -8,10 +8,11 @@ import polars as pl
 
 from flows.report.context import Context
 from flows.report.counts import SYMBOLS_LIMIT, position_counts, symbol_shares
+from flows.report.footprint import axis_name
 from flows.report.layout import heading, is_narrow, stacked
 from flows.report.render import Picture
 from flows.report.table import Column, Table
-from flows.report.words import number
+from flows.report.words import against, number
 from infosedd.blocks import Block
 from infosedd.corpus import Corpus
 from infosedd.plotting.axes import label
@@ -98,7 +99,7 @@ def _in_order(context: Context, p: Corpus, q: Corpus) -> tuple[Corpus, Corpus]:
 def _picture(context: Context, found: Differences) -> Picture:
     block, (p, q) = found.block, found.names
     best = int(np.argmax(found.nats[0] + found.nats[1]))
-    titles = [f"{label(a, 30)} ‖ {label(b, 30)}, nats" for a, b in ((p, q), (q, p))]
+    titles = [f"{against(a, b)}, nats" for a, b in ((p, q), (q, p))]
     sites = context.sites(block.name)
 
     def draw(width: float) -> "Figure":
@@ -111,7 +112,7 @@ def _picture(context: Context, found: Differences) -> Picture:
             ax.set_ylim(0, 1.15 * max(top, found.chance, 1e-9))
             ax.set_ylabel("")
             heading(ax, title, up=6 + 14 * bool(sites and i == 0))
-        axes[-1].set_xlabel(f"position in {block.name}")
+        axes[-1].set_xlabel(axis_name(context, block.name))
         return figure
 
     table = pl.DataFrame(
@@ -156,8 +157,8 @@ def _positions(context: Context, found: Differences) -> Table:
     p, q = found.names
     columns = (
         Column("position", numeric=True),
-        Column("p ‖ q, nats", numeric=True),
-        Column("q ‖ p, nats", numeric=True),
+        Column("p against q, nats", numeric=True),
+        Column("q against p, nats", numeric=True),
         Column("more in p"),
         Column("more in q"),
         Column("block expression", code=True),

@@ -276,9 +276,18 @@ def _of_interval(e: Estimate, corpus: Corpus | None) -> list[str]:
 
 
 def of_which(corpora: Mapping[str, Mapping[str, Any]], corpus_id: str, reference_corpus_id: str = "") -> str:
-    """The corpus that a quantity is of, and after ``‖`` the one that it is compared with."""
-    names = [str(corpora.get(key, {}).get("name", key)) for key in (corpus_id, reference_corpus_id) if key]
-    return " ‖ ".join(names)
+    """The corpus that a quantity is of, and the one that it is compared with."""
+    name = str(corpora.get(corpus_id, {}).get("name", corpus_id))
+    if not reference_corpus_id:
+        return name
+    return against(name, str(corpora.get(reference_corpus_id, {}).get("name", reference_corpus_id)))
+
+
+def against(name: str, other: str) -> str:
+    """``promoters human against mouse``: the words with which both names begin are said once."""
+    words = other.split(" ")
+    shared = next((i for i, pair in enumerate(zip(name.split(" "), words, strict=False)) if pair[0] != pair[1]), 0)
+    return f"{name} against {' '.join(words[shared:])}"
 
 
 def listed(items: Sequence[str]) -> str:

@@ -70,7 +70,7 @@ def choose(layout: Layout, target_blocks: Sequence[str], n_rows: int) -> tuple[A
     width_out = sum(block.length * block.vocabulary.size for block in targets)
     rank = None if width_in * width_out <= FULL_MAP_LIMIT else max(1, min(64, FULL_MAP_LIMIT // (width_in + width_out)))
     pairwise = PairwiseConfig(rank=rank, sparsity=2.0)
-    if lattices:
+    if lattices and layout.seq_len > 128:
         return pairwise, ConvConfig(width=48, depth=6, residual=True)
     if n_targets == 1 and layout.seq_len > 16:
         return LatentConfig(), MLPConfig(width=64, depth=2, dropout=0.3, learning_rate=3e-3, weight_decay=0.1)

@@ -1,6 +1,7 @@
 -- Grain: one row per window of a profile: study, corpus, mode, y, estimator and window of one block.
 -- Key: study, corpus_id, mode, x, y, estimator.
--- Invariants: measure is mutual_information without a condition, mode is keep or remove, x names one run of
+-- Invariants: measure is mutual_information without a condition, or jensen_shannon_divergence, which is that of y, the
+--   label of an even mixture of two corpora; mode is keep or remove, x names one run of
 --   positions of one block; 0 <= window_start < window_stop; the estimate is the one shown last for its corpus.
 -- Reads: latest_index, estimates, corpora
 CREATE OR REPLACE VIEW information_profile AS
@@ -13,7 +14,7 @@ WITH windows AS (
     FROM latest_index AS l
     JOIN estimates AS e ON e.estimate_id = l.estimate_id
     WHERE l.scope = 'corpus'
-        AND e.measure = 'mutual_information' AND e.z = ''
+        AND e.measure IN ('mutual_information', 'jensen_shannon_divergence') AND e.z = ''
         AND e.mode IN ('keep', 'remove')
         AND regexp_full_match(e.x, '[^\[\]+]+(\[\d+(:\d+)?\])?')
 ),
