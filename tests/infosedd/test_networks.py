@@ -176,7 +176,7 @@ def test_convolutions_on_a_lattice_move_with_it(periodic: bool) -> None:
 
 
 def test_auto_fits_what_it_is_given() -> None:
-    lattice = Layout((Block("spins", Vocabulary(("0", "1")), 16, lattice=(4, 4), periodic=True),))
+    lattice = Layout((Block("spins", Vocabulary(("0", "1")), 256, lattice=(16, 16), periodic=True),))
     assert any(isinstance(c, ConvConfig) for c in choose(lattice, ["spins"], 1000))
     large = layout_of(text=(256, 5000))
     (factored, *_) = choose(large, ["text"], 1000)
