@@ -1,8 +1,10 @@
 """Quantities against the option that a study's grid varies, beside what is known exactly."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from connectors import Truth
 
-STEPS = 40
+STEPS = 24
 """Steps of the exact line."""
 LEFT = 40.0
 _ADDS_UP = ("entropy", "total_correlation")
@@ -45,10 +47,16 @@ class Axis:
 
     def truths(self, value: float) -> "dict[Key, Truth]":
         """What is known exactly at a value of the option."""
-        import connectors
-
         asked = {**self.options, self.option: value if self.continuous else int(value)}
-        return {(t.measure, t.x, t.y, t.z): t for t in connectors.truths(self.connector, asked)}
+        return _truths(self.connector, json.dumps(asked, sort_keys=True))
+
+
+@lru_cache(maxsize=1024)
+def _truths(connector: str, options: str) -> "dict[Key, Truth]":
+    """What is known of a connector's draws with options given as JSON; a page asks several times."""
+    import connectors
+
+    return {(t.measure, t.x, t.y, t.z): t for t in connectors.truths(connector, json.loads(options))}
 
 
 @dataclass(frozen=True)
