@@ -284,10 +284,10 @@ def of_which(corpora: Mapping[str, Mapping[str, Any]], corpus_id: str, reference
 
 
 def against(name: str, other: str) -> str:
-    """``promoters human against mouse``: the words with which both names begin are said once."""
-    words = other.split(" ")
-    shared = next((i for i, pair in enumerate(zip(name.split(" "), words, strict=False)) if pair[0] != pair[1]), 0)
-    return f"{name} against {' '.join(words[shared:])}"
+    """``human against mouse``: the words with which both names begin, such as the study's, are left out."""
+    ours, theirs = name.split(" "), other.split(" ")
+    shared = next((i for i, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), 0)
+    return f"{' '.join(ours[shared:])} against {' '.join(theirs[shared:])}"
 
 
 def listed(items: Sequence[str]) -> str:

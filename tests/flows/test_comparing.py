@@ -88,7 +88,7 @@ def test_two_files_are_compared_both_ways_and_by_windows(files: tuple[Path, Path
 
     assert outcome.report is not None
     page = outcome.report.read_text()
-    assert "Which positions differ" in page and "mine+other a against b" in page
+    assert "Which positions differ" in page and "a against b" in page
     rows = (outcome.report.parent / "positions-sequence.csv").read_text().splitlines()[1:]
     assert int(max(rows, key=lambda row: float(row.split(",")[1])).split(",")[0]) == 2
 

@@ -104,7 +104,7 @@ def test_a_comparison_shows_which_positions_and_symbols_differ(tmp_path: Path) -
     assert titles["positions-x"].rows[0][0] == "3"
     shown = {picture.slug: picture for picture in pictures(context)}
     assert {"positions-x", "positions-word"} <= set(shown)
-    assert "pair human against mouse" in shown["quantities"].alt
+    assert "human against mouse" in shown["quantities"].alt
     assert "highest at 3" in shown["positions-x"].alt
     render(shown["positions-x"])
 
