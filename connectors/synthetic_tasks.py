@@ -260,7 +260,14 @@ def _draw_spins(asked: SyntheticOptions) -> Draw:
     flips = rng.random((asked.n, asked.length)) < 1 / (1 + np.exp(2 * asked.beta_j))
     flips[:, 0] = rng.random(asked.n) < 0.5
     spins = np.cumsum(flips, axis=1) % 2
-    return (Block("spins", Vocabulary(("-", "+")), asked.length, lattice=(asked.length,)),), {"spins": spins}
+    block = Block(
+        "spins",
+        Vocabulary(("-", "+")),
+        asked.length,
+        lattice=(asked.length,),
+        symmetries=("reflections", "symbol_flip"),
+    )
+    return (block,), {"spins": spins}
 
 
 def _spin_truths(asked: SyntheticOptions) -> tuple[Truth, ...]:

@@ -17,6 +17,8 @@ from infosedd.randomness import numpy_stream
 
 MOST_DRAWS = 200_000
 """Draws of a corpus that are used where nothing else is asked for."""
+MEETING = 5
+"""Rows that stand beside each other, each beside all others, where two copies are made of the data."""
 
 
 @dataclass(frozen=True)
@@ -148,12 +150,13 @@ def redrawn(corpus: Corpus, side: str, probability: float, seed: int = 0) -> Cor
 
 
 def paired(corpus: Corpus, question: Question, seed: int = 0) -> tuple[Corpus, Question]:
-    """Two independent copies side by side: each row beside another one, x1 x2 against y1 y2.
+    """Two independent copies side by side: each row beside others, x1 x2 against y1 y2.
 
-    Rows (groups, where there are) are matched in twos within each split, and stand beside each other both
-    ways round, as one group: so every row is used twice, and none is known from another fold.
+    Rows (groups, where there are) meet in fives within each split; every row of a five stands beside each
+    other one, both ways round, and a five is one group. So every row is used equally often, none is known
+    from another fold, and the several partners tell a network that one copy knows nothing of the other.
     """
-    first, second, pairs = _partners(corpus, _rng("paired", seed))
+    first, second, fives = _partners(corpus, _rng("paired", seed))
     blocks = [replace(b, name=f"{b.name}.{copy}") for copy in (1, 2) for b in corpus.blocks]
     tokens = {}
     for copy, rows in ((1, first), (2, second)):
@@ -161,7 +164,7 @@ def paired(corpus: Corpus, question: Question, seed: int = 0) -> tuple[Corpus, Q
     weights = None if corpus.weights is None else corpus.weights[first] * corpus.weights[second]
     splits = None if corpus.splits is None else corpus.splits[first]
     rest = replace(derived(corpus, corpus.blocks, corpus.tokens, "two copies side by side"), weights=None, groups=None)
-    doubled = replace(rest, blocks=tuple(blocks), tokens=tokens, weights=weights, groups=pairs, splits=splits)
+    doubled = replace(rest, blocks=tuple(blocks), tokens=tokens, weights=weights, groups=fives, splits=splits)
     return doubled, Question(*("+".join(f"{n}.{c}" for c in (1, 2) for n in s.split("+")) for s in question.sides))
 
 
@@ -242,21 +245,19 @@ def _permute_groups(source: np.ndarray, rows: np.ndarray, groups: np.ndarray, rn
 
 
 def _partners(corpus: Corpus, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(m,) rows, the row that each stands beside, and the code of the pair they came from."""
+    """(m,) rows, the row that each stands beside, and the code of the meeting they came from."""
     first, second, codes = [], [], []
-    n_pairs = 0
     for rows in _split_rows(corpus):
         units = [rows[i : i + 1] for i in range(len(rows))] if corpus.groups is None else _units(rows, corpus.groups)
         order = sorted(rng.permutation(len(units)).tolist(), key=lambda i: len(units[i]))  # groups of like size
-        order = order[len(order) % 2 :]
-        for i, j in zip(order[::2], order[1::2], strict=True):
-            size = min(len(units[i]), len(units[j]))
-            a, b = rng.permutation(units[i])[:size], rng.permutation(units[j])[:size]
-            first += [a, b]
-            second += [b, a]
-            codes.append(np.full(2 * size, n_pairs))
-            n_pairs += 1
-    if not first:
+        for met in np.array_split(order, max(1, len(order) // MEETING)):
+            size = min(len(units[i]) for i in met)
+            there = np.stack([rng.permutation(units[i])[:size] for i in met])
+            here, other = np.nonzero(~np.eye(len(met), dtype=bool))
+            first.append(there[here].ravel())
+            second.append(there[other].ravel())
+            codes.append(np.full(first[-1].size, len(codes)))
+    if not any(len(rows) for rows in first):
         raise InputError("one group can't be paired with another", where=f"in corpus {corpus.name!r}")
     return np.concatenate(first), np.concatenate(second), np.concatenate(codes)
 

@@ -17,17 +17,20 @@ from infosedd.networks.component import Component, ComponentConfig
 from infosedd.networks.conv import Conv, ConvConfig
 from infosedd.networks.latent import Latent, LatentConfig
 from infosedd.networks.mlp import MLP, MLPConfig
+from infosedd.networks.neighbours import Neighbours, NeighboursConfig
 from infosedd.networks.network import ScoreNetwork
 from infosedd.networks.pairwise import Pairwise, PairwiseConfig
 from infosedd.networks.transformer import Transformer, TransformerConfig
 from infosedd.randomness import torch_seed
 
 AnyComponent = Annotated[
-    PairwiseConfig | LatentConfig | MLPConfig | ConvConfig | TransformerConfig, Field(discriminator="kind")
+    PairwiseConfig | NeighboursConfig | LatentConfig | MLPConfig | ConvConfig | TransformerConfig,
+    Field(discriminator="kind"),
 ]
 
 COMPONENTS: dict[type[ComponentConfig], type[Component]] = {
     PairwiseConfig: Pairwise,
+    NeighboursConfig: Neighbours,
     LatentConfig: Latent,
     MLPConfig: MLP,
     ConvConfig: Conv,
@@ -88,6 +91,7 @@ __all__ = [
     "ConvConfig",
     "LatentConfig",
     "MLPConfig",
+    "NeighboursConfig",
     "PairwiseConfig",
     "ScoreNetwork",
     "TransformerConfig",

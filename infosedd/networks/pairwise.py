@@ -13,9 +13,7 @@ from torch import Tensor, nn
 
 from infosedd.layout import Layout
 from infosedd.networks.component import BlockHeads, Component, ComponentConfig, Features, key
-
-FREE = 1.0
-"""Frobenius norm of a pair's block of logits from which it is not penalised."""
+from infosedd.networks.sparsity import concave_penalty
 
 
 class PairwiseConfig(ComponentConfig):
@@ -42,20 +40,14 @@ class Pairwise(Component):
         return self.heads(vector, targets)
 
     def penalty(self, n_rows: int) -> Tensor:
-        """A minimax concave penalty (Zhang 2010) on the size of each pair's block W_ij.
-
-        An absent link has a gradient of about sqrt((1 - 1/N) / n) by chance alone; a block that the data
-        pushes with less stays near 0, one that they push with more is not shrunk at all.
-        """
+        """A concave penalty on the size of each pair's block W_ij."""
+        total = torch.zeros((), device=self.layout.vocab_sizes.device)
         if self.config.sparsity == 0 or self.config.rank is not None:
-            return torch.zeros(())
+            return total
         sizes = self.layout.vocab_sizes
         position = torch.repeat_interleave(sizes)
-        total = torch.zeros((), device=sizes.device)
         for block in self.layout.blocks:
             square = self.heads.weights[key(block.name)].square().unflatten(1, (block.length, -1)).sum(2)
-            norm = (torch.zeros(len(sizes), block.length).index_add(0, position, square) + 1e-6).sqrt()
-            push = self.config.sparsity * ((1 - 1 / block.vocabulary.size) / n_rows) ** 0.5
-            near = norm.clamp(max=FREE)
-            total = total + push * (near - near.square() / (2 * FREE)).sum()
+            square = torch.zeros(len(sizes), block.length).index_add(0, position, square)
+            total = total + concave_penalty(square, self.config.sparsity, block.vocabulary.size, n_rows)
         return total

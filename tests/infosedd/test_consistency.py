@@ -134,4 +134,4 @@ def test_every_check_takes_weights_groups_splits_and_a_condition() -> None:
         assert made.corpus.weights is not None and made.corpus.groups is not None and made.corpus.splits is not None
         assert {made.corpus.select(side).size for side in made.question.sides} <= {1, 2, 3, 6}
         for rows in ("training", "validation", "test"):
-            assert 28 <= len(made.corpus.rows_in(rows)) <= 30
+            assert len(made.corpus.rows_in(rows)) >= 28

@@ -158,13 +158,15 @@ def test_copies_stand_beside_each_other_both_ways_round() -> None:
     corpus = letters(61, splits=splits, weights=np.arange(1.0, 62.0), weight_kind="weight")
     doubled, asked = paired(corpus, PAIR, seed=2)
     assert asked == Question("x.1+x.2", "y.1+y.2")
-    assert doubled.n == 60  # the odd row out is left
-    assert doubled.groups is not None and np.bincount(doubled.groups).tolist() == [2] * 30
+    assert doubled.groups is not None
+    assert sorted(np.bincount(doubled.groups).tolist()) == [20] * 11 + [30]  # fives, and a six of the odd row
     first, second = rows_of(doubled, "x.1", "y.1"), rows_of(doubled, "x.2", "y.2")
-    for pair in range(30):
-        i, j = np.flatnonzero(doubled.groups == pair)
-        assert (first[i], second[i]) == (second[j], first[j])
-    assert len(set(first)) == len(set(second)) == 60
+    assert len(set(first)) == len(set(second)) == 61  # no row is left out
+    assert all(a != b for a, b in zip(first, second, strict=True))
+    for five in range(12):
+        there = np.flatnonzero(doubled.groups == five)
+        pairs = {(first[i], second[i]) for i in there}
+        assert len(pairs) == len(there) and pairs == {(b, a) for a, b in pairs}
     whole = dict(zip(rows_of(corpus, "x", "y"), zip(splits, corpus.weights, strict=True), strict=True))  # type: ignore[arg-type]
     for a, b, split, weight in zip(first, second, doubled.splits, doubled.weights, strict=True):  # type: ignore[arg-type]
         assert whole[a][0] == whole[b][0] == split
@@ -172,19 +174,37 @@ def test_copies_stand_beside_each_other_both_ways_round() -> None:
 
 
 def test_copies_of_groups_are_of_two_groups() -> None:
-    groups = np.array([0] * 3 + [1] * 4 + [2] * 9 + [3] * 9)
-    corpus = corpus_of({"x": np.arange(25), "y": np.arange(25)}, groups=groups)
+    groups = np.repeat(np.arange(10), [1, 1, 1, 2, 1, 9, 9, 9, 9, 9])
+    corpus = corpus_of({"x": np.arange(51), "y": np.arange(51)}, groups=groups)
     doubled, _ = paired(corpus, PAIR)
-    assert doubled.n == 2 * (3 + 9)
+    assert doubled.n == 20 * (1 + 9)
     group_of = {str(i): g for i, g in enumerate(groups)}
     symbols = corpus.block("x").vocabulary.symbols
     pairs = {
-        frozenset((group_of[symbols[a]], group_of[symbols[b]]))
+        (group_of[symbols[a]], group_of[symbols[b]])
         for a, b in zip(doubled.tokens["x.1"][:, 0], doubled.tokens["x.2"][:, 0], strict=True)
     }
-    assert pairs == {frozenset((0, 1)), frozenset((2, 3))}
+    small, large = range(5), range(5, 10)
+    assert pairs == {(a, b) for five in (small, large) for a in five for b in five if a != b}
     with pytest.raises(InputError, match="one group can't be paired"):
-        paired(replace(corpus, groups=np.zeros(25)), PAIR)
+        paired(replace(corpus, groups=np.zeros(51)), PAIR)
+
+
+def test_the_error_of_two_copies_is_twice_that_of_one() -> None:
+    """Clustered by meeting, the mean of v_i + v_j over the doubled rows has the error of 2 mean(v)."""
+    from infosedd.estimation import Sample, mean_and_error
+
+    values = np.random.default_rng(0).normal(size=4000)
+    corpus = corpus_of({"x": np.arange(4000), "y": np.zeros(4000, int)})
+    doubled, _ = paired(corpus, PAIR)
+    codes = {
+        n: np.array(corpus.block("x").vocabulary.symbols).astype(int)[doubled.tokens[n][:, 0]] for n in ("x.1", "x.2")
+    }
+    sums = values[codes["x.1"]] + values[codes["x.2"]]
+    mean, error = mean_and_error(sums, Sample(groups=doubled.groups))
+    alone, alone_error = mean_and_error(values, Sample())
+    assert mean == pytest.approx(2 * alone, abs=1e-12)
+    assert error == pytest.approx(2 * alone_error, rel=0.08)
 
 
 def test_subsets_are_nested_and_keep_the_test_rows() -> None:

@@ -15,6 +15,7 @@ from infosedd.networks import (
     ConvConfig,
     LatentConfig,
     MLPConfig,
+    NeighboursConfig,
     PairwiseConfig,
     ScoreNetwork,
     TransformerConfig,
@@ -29,6 +30,7 @@ LAYOUT = Layout((block("x", 6, 4), block("y.label", 1, 3)))
 CONFIGS = [
     PairwiseConfig(),
     PairwiseConfig(rank=2),
+    NeighboursConfig(reach=2),
     LatentConfig(latents=2, width=4),
     MLPConfig(width=8, depth=2, dropout=0.5),
     ConvConfig(width=4, depth=2, dropout=0.5),
