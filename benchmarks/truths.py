@@ -90,7 +90,7 @@ class Divergence:
     questions: tuple[Line]
     target_seconds: float = 60
     length: int = 4
-    n: int = 20_000
+    n: int = 100_000
 
     def answers(self, seed: int) -> list[Answer]:
         here, there = self.temperatures
