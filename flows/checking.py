@@ -164,10 +164,11 @@ def cost(study: Study, spec: MeasureSpec, home: Home, corpus_id: str, reference:
     made = [work_of(name, study, spec, home, corpus_id, reference, wanted) for name in wanted.names]
     fits = [fit for work in made if isinstance(work, Work) for fit in work.fits()]
     ids = [model_id(fit.corpus.corpus_id, fit.config, study.seed) for fit in fits]
-    stored = sum((home.models / each / "card.json").exists() for each in ids)
+    new = [fit for fit, each in zip(fits, ids, strict=True) if not (home.models / each / "card.json").exists()]
     card = load_card(home.models / reference.model_id)
     side_by_side = min(len(card.histories), torch.get_num_threads())
-    return Cost(len(fits), stored, (len(fits) - stored) * card.train_seconds / max(1, side_by_side))
+    as_long = sum(fit.config.training.steps / card.config["training"]["steps"] for fit in new)
+    return Cost(len(fits), len(fits) - len(new), as_long * card.train_seconds / max(1, side_by_side))
 
 
 def check(

@@ -146,13 +146,15 @@ def config_for(
     """The configuration, trained for one question.
 
     For several ``copies`` of the data side by side its components, or those that ``auto`` picked for
-    one, are made that many times as wide.
+    one, are made that many times as wide, and trained for that many times the steps (or seconds).
     """
     from infosedd.config import ModelConfig
 
     plain = {**config.model_dump(mode="json"), "queries": queries_of(corpus, question, config)}
     if copies > 1:
         chosen = components if config.network == "auto" else plain["network"]
+        for limit in ("steps", "seconds"):
+            plain["training"][limit] *= copies
         plain["network"] = [_widened(component, copies) for component in chosen] or "auto"
     return ModelConfig.parse(plain)
 

@@ -94,6 +94,7 @@ def test_two_copies_get_a_network_with_room_for_both() -> None:
     config = config_for(corpus, PAIR, ModelConfig.parse({**QUICK, "network": network}), copies=2)
     latent, mlp = config.model_dump()["network"]
     assert (latent["latents"], latent["width"], mlp["width"], mlp["depth"]) == (6, 16, 32, 2)
+    assert config.training.steps == 2 * STEPS["steps"]
     auto = ModelConfig.parse({"folds": 2})
     assert config_for(corpus, PAIR, auto).network == "auto"
     picked = config_for(corpus, PAIR, auto, copies=2, components=network).model_dump()["network"]
