@@ -120,7 +120,7 @@ class ScoreModel(Questions):
             n_parameters=sum(n.n_parameters for members in networks for n in members),
             train_steps=sum(h.steps[-1] for h in histories),
             train_seconds=sum(h.seconds for h in histories),
-            held_out_loss_nats=float(np.mean([h.best for h in histories])),
+            held_out_loss_nats=float(np.mean([h.kept for h in histories if h.kept is not None])),
             weights_sha256=weights_sha256(state_of(networks)),
             seed=seed,
             created_at=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -57,10 +57,8 @@ class History:
     """By how much the residual lowered the held-out loss; none where there is no residual."""
     residual_gain_std_error_nats: float | None = None
     residual_kept: bool | None = None
-
-    @property
-    def best(self) -> float:
-        return min(self.held_out)
+    kept: float | None = None
+    """Held-out loss of the weights that were kept; none while training goes on."""
 
     def begin_stage(self, step: int) -> None:
         self.stage += 1
@@ -110,6 +108,11 @@ class Pace:
         if self.history.anneal_start is not None:
             return step >= self.history.anneal_start + self.history.anneal_steps
         return step >= self._last_step
+
+    @property
+    def has_annealed(self) -> bool:
+        """Has the stage come to rest, with its rate at zero, rather than ended for want of progress?"""
+        return self.config.budget == "steps" or self.history.anneal_start is not None
 
     def done(self, step: int, spent: float) -> float:
         """Share of the whole training that is behind, as if a level phase stopped making progress now."""

@@ -26,6 +26,8 @@ from infosedd.randomness import torch_stream
 from infosedd.schedules import Schedule
 from infosedd.symmetries import mirrored
 
+EXPOSURE_ROWS = 8192
+"""Rows from which it is told how often one position is seen when another is scored."""
 BESIDE_RESIDUAL = 0.1
 """Share of its learning rate at which a component goes on learning beside a residual."""
 FEW_WEIGHTS = 200_000
@@ -116,6 +118,7 @@ class Trainer:
         self._resume()
         started = time.monotonic() - self.history.seconds
         held_out = self._held_out_batches(validation)
+        self._exposure = self._exposures(training)
         if not self.history.steps:
             self._look(held_out)
         self._run_stage(training, held_out, started)
@@ -124,8 +127,10 @@ class Trainer:
             self._run_stage(training, held_out, started)
         if self.network.has_residual:
             self._judge_residual(held_out)
-        self.history.seconds = time.monotonic() - started
         self._load_into_network(self._best)
+        losses, weights = self._losses(held_out)
+        self.history.kept = float((losses * weights).sum() / weights.sum())
+        self.history.seconds = time.monotonic() - started
         return self.history
 
     def _run_stage(self, training: Data, held_out: list[tuple], started: float) -> None:
@@ -151,6 +156,17 @@ class Trainer:
                     saved = time.monotonic()
         if self.history.steps[-1] != self.step:
             self._look(held_out)
+        if self._pace.has_annealed:
+            self._prefer_last(held_out)
+
+    def _prefer_last(self, held_out: list[tuple]) -> None:
+        """Keep the annealed weights, unless earlier ones did better on held-out rows by more than chance.
+
+        The best of many looks is best by chance too, so it has to be better by two standard errors.
+        """
+        loss, error = self._difference(self._average, self._best, held_out)
+        if loss <= 2 * error:
+            torch._foreach_copy_(self._best, self._average)
 
     def _settle(self) -> None:
         """Begin the residual's stage from the best weights of the stage before."""
@@ -163,16 +179,22 @@ class Trainer:
 
     def _judge_residual(self, held_out: list[tuple]) -> None:
         """Go back to the weights without a residual unless it lowered the loss by more than its standard error."""
-        self._load_into_network(self._settled)
-        without, weights = self._losses(held_out)
-        self._load_into_network(self._best)
-        gains = without - self._losses(held_out)[0]
-        rows = torch.cat([rows for *_, rows in held_out])
-        gain, error = mean_and_error(gains.numpy(), Sample(weights.numpy(), "weight", groups=rows.numpy()))
+        gain, error = self._difference(self._settled, self._best, held_out)
         self.history.residual_gain_nats, self.history.residual_gain_std_error_nats = gain, error
         self.history.residual_kept = gain > error
         if not self.history.residual_kept:
             torch._foreach_copy_(self._best, self._settled)
+
+    def _difference(self, a: list[Tensor], b: list[Tensor], held_out: list[tuple]) -> tuple[float, float]:
+        """Held-out loss of weights ``a`` less that of ``b``, and the standard error of that."""
+        current = [p.detach().clone() for p in self.network.parameters()]
+        losses = []
+        for values in (a, b):
+            self._load_into_network(values)
+            losses.append(self._losses(held_out)[0])
+        self._load_into_network(current)
+        weights, rows = (torch.cat([batch[i] for batch in held_out]).numpy() for i in (3, 4))
+        return mean_and_error((losses[0] - losses[1]).numpy(), Sample(weights, "weight", groups=rows))
 
     def _train_step(self, data: Data) -> None:
         generator = torch_stream("step", self.seed, self.step)
@@ -181,7 +203,7 @@ class Trainer:
         dealt = self.mix.draw(len(rows), generator)
         draw = noise_batch(tokens, dealt.noised, self.process, self.schedule, self.network.layout, generator)
         losses = row_losses(self.network, tokens, dealt, draw, self.mix.target_blocks, generator)
-        loss = losses.mean() + self.network.penalty(len(data.tokens))
+        loss = losses.mean() + self.network.penalty(len(data.tokens), self._exposure)
         if not math.isfinite(loss.item()):
             raise NonFiniteLossError(self.step)
         loss.backward()
@@ -212,13 +234,24 @@ class Trainer:
         few = sum(p.numel() for p in self._trained) < FEW_WEIGHTS
         return 2048 if few and not self.network.residual_active else 512
 
+    def _exposures(self, data: Data) -> Tensor:
+        """(L, L) mean weight in the loss with which position j is seen when i is scored, as [j, i]."""
+        generator = torch_stream("exposure", self.seed)
+        rows = torch.randint(len(data.tokens), (EXPOSURE_ROWS,), generator=generator)
+        tokens = data.tokens[rows].long()
+        dealt = self.mix.draw(len(rows), generator)
+        draw = noise_batch(tokens, dealt.noised, self.process, self.schedule, self.network.layout, generator)
+        seen = dealt.clean + dealt.noised * ~dealt.clean * draw.visibility
+        scored = (draw.scored & dealt.noised) * (draw.weight * dealt.weight)[:, None]
+        return (seen.float().T @ scored.float() / len(rows)).to(self.network.device)
+
     def _held_out_batches(self, data: Data) -> list[tuple]:
         """Fixed rows, queries and noise, so that looks differ by the network alone."""
         generator = torch_stream("held out", self.seed)
         n = min(self.config.evaluation_rows, len(data.tokens))
         rows = torch.randperm(len(data.tokens), generator=generator)[:n]
         weights = torch.ones(n, dtype=torch.float64) if data.weights is None else data.weights[rows].double()
-        copies = max(1, min(8, 2048 // n))
+        copies = max(1, min(8, 8192 // n))
         batches = []
         for _ in range(copies):
             for part in torch.arange(n).split(2048):
@@ -245,7 +278,7 @@ class Trainer:
         loss = float((losses * weights).sum() / weights.sum())
         if not math.isfinite(loss):
             raise NonFiniteLossError(self.step)
-        if not self.history.held_out or loss < self.history.best:
+        if not self.history.held_out or loss < min(self.history.held_out):
             self.history.best_step = self.step
             torch._foreach_copy_(self._best, self._average)
         self.history.steps.append(self.step)

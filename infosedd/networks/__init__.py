@@ -72,7 +72,7 @@ def choose(layout: Layout, target_blocks: Sequence[str], n_rows: int) -> tuple[A
     width_in = layout.one_hot_width
     width_out = sum(block.length * block.vocabulary.size for block in targets)
     rank = None if width_in * width_out <= FULL_MAP_LIMIT else max(1, min(64, FULL_MAP_LIMIT // (width_in + width_out)))
-    pairwise = PairwiseConfig(rank=rank, sparsity=2.0)
+    pairwise = PairwiseConfig(rank=rank, sparsity=3.0)
     if lattices and layout.seq_len > 128:
         return pairwise, ConvConfig(width=48, depth=6, residual=True)
     if n_targets == 1 and layout.seq_len > 16:

@@ -72,8 +72,11 @@ class Component(nn.Module, ABC):
         self.layout = layout
         self.config = config
 
-    def penalty(self, n_rows: int) -> Tensor:
-        """What training adds to the loss (nats a row) of ``n_rows`` rows to keep the component simple; 0 by default."""
+    def penalty(self, n_rows: int, exposure: Tensor) -> Tensor:
+        """What training adds to the loss (nats a row) of ``n_rows`` rows to keep the component simple; 0 by default.
+
+        ``exposure`` (L, L): the weight in the loss with which one position is seen when another is scored.
+        """
         return torch.zeros(())
 
     @abstractmethod

@@ -59,15 +59,19 @@ class Neighbours(Component):
                         out[target] = out.get(target, 0) + logits.unflatten(1, self.sizes[target])
         return out
 
-    def penalty(self, n_rows: int) -> Tensor:
+    def penalty(self, n_rows: int, exposure: Tensor) -> Tensor:
         """A concave penalty on the size of each pair's table of logits, as that of the pairwise map."""
-        total = torch.zeros(())
+        total = torch.zeros((), device=exposure.device)
         for source, (length, size) in self.sizes.items():
-            for target, (_, n_symbols) in self.sizes.items():
+            here = self.layout.slice_of(source)
+            for target, (_, levels) in self.sizes.items():
+                there = self.layout.slice_of(target)
                 for distance in range(1, min(self.config.reach, length - 1) + 1) if source != target else ():
                     weights = self.terms[_term(source, target, distance)]
-                    square = weights.square().unflatten(1, (-1, n_symbols)).unflatten(0, (-1, size**2)).sum((1, 3))
-                    total = total + concave_penalty(square, self.config.sparsity, n_symbols, n_rows)
+                    square = weights.square().unflatten(1, (-1, levels)).unflatten(0, (-1, size**2)).sum((1, 3))
+                    seen = exposure[here, there][: length - distance]
+                    cells = torch.tensor(size**2 * levels, device=exposure.device)
+                    total = total + concave_penalty(square, self.config.sparsity, seen, cells, levels, n_rows)
         return total
 
 

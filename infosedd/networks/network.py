@@ -45,9 +45,9 @@ class ScoreNetwork(nn.Module):
         """For each parameter, in order, the configuration of the component it belongs to."""
         return [c.config for c in self._components for _ in c.parameters()]
 
-    def penalty(self, n_rows: int) -> Tensor:
+    def penalty(self, n_rows: int, exposure: Tensor) -> Tensor:
         """Sum of the components' penalties, in nats a row."""
-        return torch.stack([c.penalty(n_rows) for c in self._components]).sum()
+        return torch.stack([c.penalty(n_rows, exposure) for c in self._components]).sum()
 
     @property
     def has_residual(self) -> bool:

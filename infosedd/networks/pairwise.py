@@ -39,15 +39,17 @@ class Pairwise(Component):
         vector = features.one_hot if self.config.rank is None else features.one_hot @ self.inner
         return self.heads(vector, targets)
 
-    def penalty(self, n_rows: int) -> Tensor:
+    def penalty(self, n_rows: int, exposure: Tensor) -> Tensor:
         """A concave penalty on the size of each pair's block W_ij."""
-        total = torch.zeros((), device=self.layout.vocab_sizes.device)
+        total = torch.zeros((), device=exposure.device)
         if self.config.sparsity == 0 or self.config.rank is not None:
             return total
-        sizes = self.layout.vocab_sizes
+        sizes = self.layout.vocab_sizes.to(exposure.device)
         position = torch.repeat_interleave(sizes)
         for block in self.layout.blocks:
+            there, levels = self.layout.slice_of(block.name), block.vocabulary.size
             square = self.heads.weights[key(block.name)].square().unflatten(1, (block.length, -1)).sum(2)
-            square = torch.zeros(len(sizes), block.length).index_add(0, position, square)
-            total = total + concave_penalty(square, self.config.sparsity, block.vocabulary.size, n_rows)
+            square = torch.zeros(len(sizes), block.length, device=exposure.device).index_add(0, position, square)
+            cells = (sizes * levels)[:, None]
+            total = total + concave_penalty(square, self.config.sparsity, exposure[:, there], cells, levels, n_rows)
         return total

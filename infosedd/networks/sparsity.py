@@ -3,19 +3,23 @@
 import torch
 from torch import Tensor
 
-FREE = 1.0
-"""Frobenius norm of a link's table of logits from which it is not penalised."""
+FREE = 4.0
+"""Size of a link, in units of what the penalty alone would move, from which it is not penalised."""
 
 
-def concave_penalty(square: Tensor, sparsity: float, n_symbols: int, n_rows: int) -> Tensor:
-    """A minimax concave penalty (Zhang 2010) in nats a row, from the squared norm of each link's table.
+def concave_penalty(
+    square: Tensor, sparsity: float, exposure: Tensor, cells: Tensor, levels: int, n_rows: int
+) -> Tensor:
+    """A minimax concave penalty (Zhang 2010) in nats a row, from the squared Frobenius norm of each link's table.
 
-    An absent link to a token of N symbols has a gradient of about sqrt((1 - 1/N) / n) by chance alone; a
-    table that the data push with less than ``sparsity`` times that stays near 0, one that they push with
-    more is not shrunk at all.
+    A link whose source is seen when its target, of ``levels`` symbols, is scored has in the loss the weight
+    ``exposure``, and its table of ``cells`` entries the curvature exposure / cells. If it is absent, its
+    gradient is about exposure sqrt((1 - 1/levels) / n) by chance alone. A table that the data push with
+    less than ``sparsity`` times that stays near 0; one that is larger than chance makes it is not shrunk.
     """
     if sparsity == 0:
         return torch.zeros((), device=square.device)
-    push = sparsity * ((1 - 1 / n_symbols) / n_rows) ** 0.5
-    near = (square + 1e-6).sqrt().clamp(max=FREE)
-    return push * (near - near.square() / (2 * FREE)).sum()
+    by_chance = sparsity * ((1 - 1 / levels) / n_rows) ** 0.5
+    free = FREE * by_chance * cells
+    near = torch.minimum((square + 1e-6).sqrt(), free)
+    return (exposure * by_chance * (near - near.square() / (2 * free))).sum()
