@@ -26,6 +26,8 @@ from infosedd.randomness import torch_stream
 from infosedd.schedules import Schedule
 from infosedd.symmetries import mirrored
 
+ROWS_TO_JUDGE = 1000
+"""Held-out rows from which a difference that does not show in them is taken to be small."""
 EXPOSURE_ROWS = 8192
 """Rows from which it is told how often one position is seen when another is scored."""
 BESIDE_RESIDUAL = 0.1
@@ -162,10 +164,11 @@ class Trainer:
     def _prefer_last(self, held_out: list[tuple]) -> None:
         """Keep the annealed weights, unless earlier ones did better on held-out rows by more than chance.
 
-        The best of many looks is best by chance too, so it has to be better by two standard errors.
+        The best of many looks is best by chance too, so it has to be better by two standard errors. On few
+        rows chance hides overfitting, and the best look is all there is to go by.
         """
         loss, error = self._difference(self._average, self._best, held_out)
-        if loss <= 2 * error:
+        if loss <= 2 * error and len(torch.cat([rows for *_, rows in held_out]).unique()) >= ROWS_TO_JUDGE:
             torch._foreach_copy_(self._best, self._average)
 
     def _settle(self) -> None:
