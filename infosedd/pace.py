@@ -154,6 +154,8 @@ class Pace:
 
     def _has_stalled(self, step: int) -> bool:
         """No progress worth the name for a while: progress is measured against all that was learned."""
+        if step - self.history.stage_start < self._patience(step):
+            return False
         losses = np.minimum.accumulate(self.history.held_out)
         learned = losses[0] - losses[-1]
         near_best = int(np.argmax(losses <= losses[-1] + 1e-3 * learned))

@@ -23,14 +23,10 @@ def torch_stream(purpose: str, *keys: int) -> "torch.Generator":
     """A torch generator, on the CPU, that depends on the purpose and all of the keys (at least 0)."""
     import torch
 
-    return torch.Generator().manual_seed(_state(purpose, keys))
+    return torch.Generator().manual_seed(torch_seed(purpose, *keys))
 
 
 def torch_seed(purpose: str, *keys: int) -> int:
     """A seed for torch's global generator that depends on the purpose and all of the keys (at least 0)."""
-    return _state(purpose, keys)
-
-
-def _state(purpose: str, keys: tuple[int, ...]) -> int:
     sequence = np.random.SeedSequence([crc32(purpose.encode()), *keys])
     return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))

@@ -17,11 +17,12 @@ from infosedd.errors import InfoseddError, SurroundingsError
 from infosedd.estimation import Sample, mean_and_error
 from infosedd.losses import noise_batch, row_losses
 from infosedd.networks import ScoreNetwork
+from infosedd.noise import Draw
 from infosedd.optimizer import AdamW
 from infosedd.pace import History, Pace, TrainingConfig
 from infosedd.processes import NoiseProcess
 from infosedd.progress import Progress, ProgressCallback, silent
-from infosedd.queries import QueryMix
+from infosedd.queries import Dealt, QueryMix
 from infosedd.randomness import torch_stream
 from infosedd.schedules import Schedule
 from infosedd.symmetries import mirrored
@@ -101,17 +102,17 @@ class Trainer:
 
     def _begin(self) -> None:
         """Set up the stage that the history is in."""
-        owners = self.network.configs_of_parameters()
         residual = self.history.stage == 1
-        rates = [
-            owner.learning_rate * (BESIDE_RESIDUAL if residual and not owner.residual else 1.0)
-            for owner in owners
-            if residual or not owner.residual
-        ]
-        self._trained = [
-            p for p, owner in zip(self.network.parameters(), owners, strict=True) if residual or not owner.residual
-        ]
-        self._optimizer = AdamW(self._trained, rates, [o.weight_decay for o in owners if residual or not o.residual])
+        owned = zip(self.network.parameters(), self.network.configs_of_parameters(), strict=True)
+        trained = [(p, owner) for p, owner in owned if residual or not owner.residual]
+        beside = BESIDE_RESIDUAL if residual else 1.0
+        self._optimizer = AdamW(
+            [p for p, _ in trained],
+            [owner.learning_rate * (1.0 if owner.residual else beside) for _, owner in trained],
+            [owner.weight_decay for _, owner in trained],
+        )
+        few = not residual and sum(p.numel() for p, _ in trained) < FEW_WEIGHTS
+        self._batch_size = self.config.batch_size or (2048 if few else 512)
         self.network.residual_active = residual
         self._pace = Pace(self.config, self.history, 2 if self.network.has_residual else 1)
 
@@ -130,8 +131,7 @@ class Trainer:
         if self.network.has_residual:
             self._judge_residual(held_out)
         self._load_into_network(self._best)
-        losses, weights = self._losses(held_out)
-        self.history.kept = float((losses * weights).sum() / weights.sum())
+        self.history.kept = self._mean_loss(self._best, held_out)
         self.history.seconds = time.monotonic() - started
         return self.history
 
@@ -190,21 +190,15 @@ class Trainer:
 
     def _difference(self, a: list[Tensor], b: list[Tensor], held_out: list[tuple]) -> tuple[float, float]:
         """Held-out loss of weights ``a`` less that of ``b``, and the standard error of that."""
-        current = [p.detach().clone() for p in self.network.parameters()]
-        losses = []
-        for values in (a, b):
-            self._load_into_network(values)
-            losses.append(self._losses(held_out)[0])
-        self._load_into_network(current)
         weights, rows = (torch.cat([batch[i] for batch in held_out]).numpy() for i in (3, 4))
-        return mean_and_error((losses[0] - losses[1]).numpy(), Sample(weights, "weight", groups=rows))
+        difference = self._losses(a, held_out) - self._losses(b, held_out)
+        return mean_and_error(difference.numpy(), Sample(weights, "weight", groups=rows))
 
     def _train_step(self, data: Data) -> None:
         generator = torch_stream("step", self.seed, self.step)
         rows = self._rows(data, generator)
         tokens = mirrored(data.tokens[rows].long(), self.network.layout, generator)
-        dealt = self.mix.draw(len(rows), generator)
-        draw = noise_batch(tokens, dealt.noised, self.process, self.schedule, self.network.layout, generator)
+        dealt, draw = self._noised(tokens, generator)
         losses = row_losses(self.network, tokens, dealt, draw, self.mix.target_blocks, generator)
         loss = losses.mean() + self.network.penalty(len(data.tokens), self._exposure)
         if not math.isfinite(loss.item()):
@@ -230,20 +224,12 @@ class Trainer:
             self._epoch, self._order = (self.history.stage, epoch), torch.randperm(n, generator=order)
         return self._order[place * size : (place + 1) * size]
 
-    @property
-    def _batch_size(self) -> int:
-        if self.config.batch_size is not None:
-            return self.config.batch_size
-        few = sum(p.numel() for p in self._trained) < FEW_WEIGHTS
-        return 2048 if few and not self.network.residual_active else 512
-
     def _exposures(self, data: Data) -> Tensor:
         """(L, L) mean weight in the loss with which position j is seen when i is scored, as [j, i]."""
         generator = torch_stream("exposure", self.seed)
         rows = torch.randint(len(data.tokens), (EXPOSURE_ROWS,), generator=generator)
         tokens = data.tokens[rows].long()
-        dealt = self.mix.draw(len(rows), generator)
-        draw = noise_batch(tokens, dealt.noised, self.process, self.schedule, self.network.layout, generator)
+        dealt, draw = self._noised(tokens, generator)
         seen = dealt.clean + dealt.noised * ~dealt.clean * draw.visibility
         scored = (draw.scored & dealt.noised) * (draw.weight * dealt.weight)[:, None]
         return (seen.float().T @ scored.float() / len(rows)).to(self.network.device)
@@ -259,26 +245,33 @@ class Trainer:
         for _ in range(copies):
             for part in torch.arange(n).split(2048):
                 tokens = data.tokens[rows[part]].long()
-                dealt = self.mix.draw(len(part), generator)
-                draw = noise_batch(tokens, dealt.noised, self.process, self.schedule, self.network.layout, generator)
+                dealt, draw = self._noised(tokens, generator)
                 batches.append((tokens, dealt, draw, weights[part], rows[part]))
         return batches
 
+    def _noised(self, tokens: Tensor, generator: torch.Generator) -> tuple[Dealt, Draw]:
+        """What each row is asked, and its noise."""
+        dealt = self.mix.draw(len(tokens), generator)
+        return dealt, noise_batch(tokens, dealt.noised, self.process, self.schedule, self.network.layout, generator)
+
     @torch.no_grad()
-    def _losses(self, batches: list[tuple]) -> tuple[Tensor, Tensor]:
-        """Held-out losses and weights of the rows, of the weights now in the network."""
+    def _losses(self, values: list[Tensor], batches: list[tuple]) -> Tensor:
+        """Held-out losses of the rows with these weights; the network keeps its own."""
+        current = [p.detach().clone() for p in self.network.parameters()]
+        self._load_into_network(values)
         losses = [
             row_losses(self.network, tokens, dealt, draw, self.mix.target_blocks) for tokens, dealt, draw, *_ in batches
         ]
-        return torch.cat(losses).double(), torch.cat([weights for *_, weights, _ in batches])
+        self._load_into_network(current)
+        return torch.cat(losses).double()
+
+    def _mean_loss(self, values: list[Tensor], batches: list[tuple]) -> float:
+        weights = torch.cat([batch[3] for batch in batches])
+        return float((self._losses(values, batches) * weights).sum() / weights.sum())
 
     def _look(self, batches: list[tuple]) -> None:
         """Record the held-out loss of the averaged weights, and keep them if they are the best."""
-        current = [p.detach().clone() for p in self.network.parameters()]
-        self._load_into_network(self._average)
-        losses, weights = self._losses(batches)
-        self._load_into_network(current)
-        loss = float((losses * weights).sum() / weights.sum())
+        loss = self._mean_loss(self._average, batches)
         if not math.isfinite(loss):
             raise NonFiniteLossError(self.step)
         if not self.history.held_out or loss < min(self.history.held_out):
