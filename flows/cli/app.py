@@ -2,7 +2,7 @@
 
 import typer
 
-from flows.cli import check, data, lists, parts, run, serve, sql, watch
+from flows.cli import check, data, lists, models, parts, run, serve, sql, watch
 from infosedd.version import VERSION
 
 
@@ -25,6 +25,7 @@ def command():
     serve.register(app)
     sql.register(app)
     lists.register(app)
+    models.register(app)
     data.register(app)
     return typer.main.get_command(app)
 

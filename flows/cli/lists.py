@@ -1,4 +1,4 @@
-"""``infosedd studies``, ``connectors``, ``models`` and ``report``: what there is."""
+"""``infosedd studies``, ``connectors`` and ``report``: what there is."""
 
 import json
 from typing import Annotated
@@ -11,7 +11,6 @@ from flows.cli.options import AsJson, HomeFolder
 def register(app: typer.Typer) -> None:
     app.command("studies")(studies)
     app.command("connectors")(connectors)
-    app.command("models")(models)
     app.command("report")(report)
 
 
@@ -50,34 +49,6 @@ def _connector_row(info) -> dict:
         {"name": o.name, "kind": o.kind, "default": o.default, "description": o.description} for o in info.options
     ]
     return {"name": info.name, "summary": info.summary, "formats": list(info.formats), "options": options}
-
-
-def models(home: HomeFolder = None, as_json: AsJson = False) -> None:
-    """List the trained models of the home."""
-    from dataclasses import asdict
-
-    from flows.cli.run import home_of
-    from flows.show import show_table
-
-    place = home_of(home)
-    from infosedd.registry import ModelRegistry
-
-    cards = ModelRegistry(place.models).cards()
-    if as_json:
-        print(json.dumps([asdict(card) for card in cards], indent=1, default=str))
-        return
-    rows = [
-        [
-            c.model_id,
-            c.corpus_name,
-            c.network,
-            f"{c.n_parameters:,}",
-            f"{c.held_out_loss_nats:.4f}",
-            f"{c.train_seconds:.0f}",
-        ]
-        for c in cards
-    ]
-    show_table(["model", "corpus", "network", "parameters", "held-out loss, nats", "seconds"], rows)
 
 
 def report(
