@@ -21,21 +21,20 @@ from infosedd.card import ModelCard, blocks_of, components_of, describe, load_ca
 from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus, Provenance
 from infosedd.errors import InputError, SurroundingsError
+from infosedd.fitting import Fitting, Job, any_subset, mix_of
 from infosedd.folds import Fold, duplicate_shares, plan_folds
 from infosedd.layout import Layout
-from infosedd.networks import ScoreNetwork, build, choose
+from infosedd.networks import ScoreNetwork, build
 from infosedd.noise import Noise, SubsetNoise, TimeNoise
 from infosedd.pace import History
-from infosedd.parallel import side_by_side, threads_for
+from infosedd.parallel import side_by_side
 from infosedd.processes import PROCESSES
 from infosedd.progress import Progress, ProgressCallback, silent
-from infosedd.queries import QueryMix, TrainingQuery
 from infosedd.questions import Questions
 from infosedd.randomness import torch_stream
 from infosedd.sampling import sample_absorbing, sample_uniform
 from infosedd.schedules import SCHEDULES
 from infosedd.scores import LearnedScore
-from infosedd.training import Data, Trainer
 
 EVALUATIONS = 200_000
 """Noise draws times rows that an estimate aims at, where ``draws`` is not given."""
@@ -71,42 +70,15 @@ class ScoreModel(Questions):
         ``parent`` warm-starts every network from another model of the same blocks and network.
         """
         config = ModelConfig.parse(config or {}) if not isinstance(config, ModelConfig) else config
-        if not 0 <= seed < 2**31:
-            raise InputError(f"seed {seed} is out of range", remedy="use a whole number from 0 to 2147483647")
-        layout = Layout(corpus.blocks)
-        mix = _mix(config, layout)
-        folds = plan_folds(corpus, config.folds, seed)
-        on = resolve_device(device)
-        components = choose(layout, mix.target_blocks, corpus.n) if config.network == "auto" else config.network
-        jobs = [(i, m) for i in range(len(folds)) for m in range(config.members)]
+        fitting = Fitting(corpus, config, seed, parent, checkpoint_folder)
+        on, jobs = resolve_device(device), fitting.jobs
         reports, stop = _Reports(progress, len(jobs)), Event()
 
-        def train(job: tuple[int, int]) -> tuple[ScoreNetwork, History]:
-            fold, member = job
-            network_seed = seed * 997 + member
-            marginals = _marginals(corpus, layout, folds[fold].training)
-            trainer = Trainer(
-                build(layout, components, marginals, network_seed, mix.target_blocks).to(on),
-                config.training,
-                mix,
-                PROCESSES[config.process](),
-                SCHEDULES[config.schedule](),
-                seed=network_seed,
-                checkpoint=checkpoint_folder / f"fold-{fold}.{member}.safetensors" if checkpoint_folder else None,
-                progress=reports.of(jobs.index(job)),
-                stop=stop,
-            )
-            if parent is not None:
-                trainer.network.load_state_dict(
-                    parent.networks[min(fold, len(parent.networks) - 1)][member].state_dict()
-                )
-            parts = (_data(corpus, layout, rows) for rows in (folds[fold].training, folds[fold].validation))
-            with threads_for(trainer.network.n_parameters):
-                history = trainer.fit(*parts)
-            return trainer.network, history
+        def train(job: Job) -> tuple[ScoreNetwork, History]:
+            return fitting.fitted(job, on, reports.of(jobs.index(job)), stop)
 
         results = dict(zip(jobs, side_by_side(train, jobs, on, stop), strict=True))
-        trained = [[results[i, m] for m in range(config.members)] for i in range(len(folds))]
+        trained = [[results[Job(i, m)] for m in range(config.members)] for i in range(len(fitting.folds))]
         networks = [[network for network, _ in members] for members in trained]
         histories = [history for members in trained for _, history in members]
         card = ModelCard(
@@ -114,8 +86,8 @@ class ScoreModel(Questions):
             corpus_id=corpus.corpus_id,
             corpus_name=corpus.name,
             process=config.process,
-            network=describe(components),
-            components=tuple(c.model_dump(mode="json") for c in components),
+            network=describe(fitting.components),
+            components=tuple(c.model_dump(mode="json") for c in fitting.components),
             config=config.model_dump(mode="json"),
             n_parameters=sum(n.n_parameters for members in networks for n in members),
             train_steps=sum(h.steps[-1] for h in histories),
@@ -129,7 +101,7 @@ class ScoreModel(Questions):
             histories=tuple(asdict(h) for h in histories),
             versions={name: version(name) for name in ("torch", "numpy")},
         )
-        model = cls(card, config, layout, networks)
+        model = cls(card, config, fitting.layout, networks)
         return model.attach(corpus)
 
     def attach(self, corpus: Corpus) -> "ScoreModel":
@@ -232,7 +204,7 @@ class ScoreModel(Questions):
                 "the weights don't match the digest on the model's card", where=str(path), remedy="train it again"
             )
         layout, components = Layout(blocks_of(card)), components_of(card)
-        mix = _mix(config, layout)
+        mix = mix_of(config, layout)
         networks = []
         for i in range(1 + max(int(name.split(".")[0]) for name in state)):
             members = []
@@ -259,15 +231,6 @@ def resolve_device(device: str) -> torch.device:
         raise InputError(f"device {device!r} can't be used: {text}", remedy="use 'auto', 'cpu' or 'cuda'") from error
 
 
-def any_subset(layout: Layout) -> TrainingQuery:
-    """Any token from any subset of the others."""
-    return TrainingQuery(noised="+".join(layout.names))
-
-
-def _mix(config: ModelConfig, layout: Layout) -> QueryMix:
-    return QueryMix(config.queries or (any_subset(layout),), layout, config.resolved_order)
-
-
 def state_of(networks: Sequence[Sequence[ScoreNetwork]]) -> dict[str, Tensor]:
     """All weights, named ``fold.member.parameter``."""
     return {
@@ -276,28 +239,6 @@ def state_of(networks: Sequence[Sequence[ScoreNetwork]]) -> dict[str, Tensor]:
         for m, network in enumerate(members)
         for name, value in network.state_dict().items()
     }
-
-
-def _data(corpus: Corpus, layout: Layout, rows: np.ndarray) -> Data:
-    weights = None if corpus.weights is None else torch.from_numpy(corpus.weights[rows])
-    return Data(layout.tokens_of(corpus, rows), weights)
-
-
-def _marginals(corpus: Corpus, layout: Layout, rows: np.ndarray) -> dict[str, Tensor]:
-    """{block: (L_b, N_b) frequency of each symbol at each position, plus half a count shared by all (Perks)}."""
-    weights = torch.ones(len(rows), dtype=torch.float64)
-    if corpus.weights is not None:
-        weights = torch.from_numpy(corpus.weights[rows])
-        if corpus.weight_kind == "weight":  # of any scale: half a count is half an average row
-            weights = weights / weights.mean()
-    out = {}
-    for block in layout.blocks:
-        codes = torch.from_numpy(corpus.tokens[block.name][rows].astype(np.int64))
-        counts = torch.zeros(block.length, block.vocabulary.size + 1, dtype=torch.float64)
-        counts.scatter_add_(1, codes.T, weights.expand(block.length, -1).contiguous())
-        counts = counts[:, :-1] + 0.5 / block.vocabulary.size
-        out[block.name] = counts / counts.sum(1, keepdim=True)
-    return out
 
 
 def _uniform_marginals(layout: Layout) -> dict[str, Tensor]:

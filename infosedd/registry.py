@@ -6,14 +6,17 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 
+import torch
 from filelock import FileLock, Timeout
 
 from infosedd.card import ModelCard, load_card, model_id
 from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
 from infosedd.errors import SurroundingsError
-from infosedd.model import ScoreModel
+from infosedd.fitting import Fitting
+from infosedd.model import ScoreModel, resolve_device
 from infosedd.progress import Progress, ProgressCallback, silent
 
 
@@ -41,7 +44,8 @@ class ModelRegistry:
         A training that was killed goes on from its last checkpoint.
         """
         key = model_id(corpus.corpus_id, config, seed, parent.card.model_id if parent else None)
-        if (self.path(key) / "card.json").exists():
+        if self._has(key):
+            shutil.rmtree(self._training(key), ignore_errors=True)  # of a process that came late
             return self.open(key, corpus), True
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -49,23 +53,61 @@ class ModelRegistry:
         except OSError as error:
             raise SurroundingsError(f"could not write models: {error.strerror}", where=str(self.folder)) from error
         with _held(lock, progress):
-            if (self.path(key) / "card.json").exists():
+            if self._has(key):
                 return self.open(key, corpus), True
-            checkpoints = self.folder / f".{key}.training"
             model = ScoreModel.fit(
                 corpus,
                 config,
                 seed=seed,
                 device=device,
                 progress=progress,
-                checkpoint_folder=checkpoints,
+                checkpoint_folder=self._training(key),
                 parent=parent,
             )
             partial = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=self.folder))
             model.save(partial)
             os.rename(partial, self.path(key))
-            shutil.rmtree(checkpoints, ignore_errors=True)
+            shutil.rmtree(self._training(key), ignore_errors=True)
         return model, False
+
+    def fit_network(
+        self,
+        corpus: Corpus,
+        config: ModelConfig,
+        number: int,
+        *,
+        seed: int = 0,
+        device: str = "auto",
+        progress: ProgressCallback = silent,
+        parent: ScoreModel | None = None,
+        stop: Event | None = None,
+    ) -> None:
+        """Train one of a model's networks (``Fitting.jobs``), which ``get_or_fit`` then finds finished.
+
+        So the networks of a model may be trained by several processes, or machines that share the folder.
+        """
+        key = model_id(corpus.corpus_id, config, seed, parent.card.model_id if parent else None)
+        if self._has(key):
+            return
+        fitting, on = Fitting(corpus, config, seed, parent, self._training(key)), resolve_device(device)
+        before = torch.get_num_threads()
+        if len(fitting.jobs) > 1:  # as where they are trained side by side, so that the numbers are the same
+            torch.set_num_threads(1)
+        try:
+            fitting.fitted(fitting.jobs[number], on, progress, stop or Event())
+        finally:
+            torch.set_num_threads(before)
+
+    def is_training(self, model_id: str) -> bool:
+        """Is a model half trained, by a process that works on it or was killed?"""
+        return self._training(model_id).exists() and not self._has(model_id)
+
+    def _has(self, model_id: str) -> bool:
+        return (self.path(model_id) / "card.json").exists()
+
+    def _training(self, model_id: str) -> Path:
+        """Where the state of a training is saved until the model is there."""
+        return self.folder / f".{model_id}.training"
 
     def open(self, model_id: str, corpus: Corpus | None = None) -> ScoreModel:
         return ScoreModel.load(self.path(model_id), corpus)

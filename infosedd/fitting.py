@@ -1,0 +1,218 @@
+"""The networks of one model, each trained alone: side by side in one process, or on several machines."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from filelock import FileLock, Timeout
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from infosedd.config import ModelConfig
+from infosedd.corpus import Corpus
+from infosedd.errors import InputError, SurroundingsError
+from infosedd.folds import Fold, plan_folds
+from infosedd.layout import Layout
+from infosedd.networks import AnyComponent, ScoreNetwork, build, choose
+from infosedd.pace import History
+from infosedd.parallel import threads_for
+from infosedd.processes import PROCESSES
+from infosedd.progress import ProgressCallback
+from infosedd.queries import QueryMix, TrainingQuery
+from infosedd.schedules import SCHEDULES
+from infosedd.training import Data, Trainer, TrainingStopped
+
+if TYPE_CHECKING:
+    from infosedd.model import ScoreModel
+
+LOCK_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Job:
+    """One network: the fold it is trained on, and which of the fold's it is."""
+
+    fold: int
+    member: int
+
+    @property
+    def name(self) -> str:
+        return f"fold-{self.fold}.{self.member}"
+
+
+class Fitting:
+    """The networks that a model of ``corpus`` needs, and how each is trained.
+
+    With a ``folder`` the state of training is saved there, and each network once it is finished, so that
+    what was killed goes on, and what another process has finished is taken from there.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        config: ModelConfig,
+        seed: int,
+        parent: "ScoreModel | None" = None,
+        folder: Path | None = None,
+    ) -> None:
+        if not 0 <= seed < 2**31:
+            raise InputError(f"seed {seed} is out of range", remedy="use a whole number from 0 to 2147483647")
+        self.corpus, self.config, self.seed, self.parent, self.folder = corpus, config, seed, parent, folder
+        self.layout = Layout(corpus.blocks)
+        self.mix = mix_of(config, self.layout)
+        self.folds: tuple[Fold, ...] = plan_folds(corpus, config.folds, seed)
+        self.components = components_for(corpus, config)
+        self.jobs = [Job(fold, member) for fold in range(len(self.folds)) for member in range(config.members)]
+
+    def fitted(
+        self, job: Job, on: torch.device, progress: ProgressCallback, stop: Event
+    ) -> tuple[ScoreNetwork, History]:
+        """The trained network of a job, from the folder where it is finished there."""
+        if self.folder is None:
+            return self._trained(job, on, progress, stop)
+        with _alone(self.folder / f"{job.name}.lock", stop):
+            finished = self.folder / f"{job.name}.finished.safetensors"
+            if finished.exists():
+                return self._read(job, finished, on)
+            network, history = self._trained(job, on, progress, stop)
+            _keep(network, history, finished)
+        return network, history
+
+    def _trained(
+        self, job: Job, on: torch.device, progress: ProgressCallback, stop: Event
+    ) -> tuple[ScoreNetwork, History]:
+        network = self._network(job).to(on)
+        if self.parent is not None:
+            _start_from(network, self.parent, job)
+        trainer = Trainer(
+            network,
+            self.config.training,
+            self.mix,
+            PROCESSES[self.config.process](),
+            SCHEDULES[self.config.schedule](),
+            seed=self._seed_of(job),
+            checkpoint=self.folder / f"{job.name}.safetensors" if self.folder else None,
+            progress=progress,
+            stop=stop,
+        )
+        fold = self.folds[job.fold]
+        with threads_for(network.n_parameters):
+            history = trainer.fit(*(_data(self.corpus, self.layout, rows) for rows in (fold.training, fold.validation)))
+        return network, history
+
+    def _network(self, job: Job) -> ScoreNetwork:
+        marginals = _marginals(self.corpus, self.layout, self.folds[job.fold].training)
+        return build(self.layout, self.components, marginals, self._seed_of(job), self.mix.target_blocks)
+
+    def _seed_of(self, job: Job) -> int:
+        return self.seed * 997 + job.member
+
+    def _read(self, job: Job, file: Path, on: torch.device) -> tuple[ScoreNetwork, History]:
+        network = self._network(job)
+        with safe_open(file, "pt") as opened:
+            history = History(**json.loads(opened.metadata()["history"]))
+        network.load_state_dict(load_file(file))
+        return network.to(on), history
+
+
+def components_for(corpus: Corpus, config: ModelConfig) -> tuple[AnyComponent, ...]:
+    """The components of the score network, as the configuration names them or ``auto`` picks them."""
+    if config.network != "auto":
+        return config.network
+    layout = Layout(corpus.blocks)
+    return choose(layout, mix_of(config, layout).target_blocks, corpus.n)
+
+
+def any_subset(layout: Layout) -> TrainingQuery:
+    """Any token from any subset of the others."""
+    return TrainingQuery(noised="+".join(layout.names))
+
+
+def mix_of(config: ModelConfig, layout: Layout) -> QueryMix:
+    """What training asks."""
+    return QueryMix(config.queries or (any_subset(layout),), layout, config.resolved_order)
+
+
+def _start_from(network: ScoreNetwork, parent: "ScoreModel", job: Job) -> None:
+    """Copy what the parent's network of the same job has learned; what is counted stays the corpus's own."""
+    members = parent.networks[min(job.fold, len(parent.networks) - 1)]
+    learned = [*members[min(job.member, len(members) - 1)].parameters()]
+    own = [*network.parameters()]
+    if [p.shape for p in own] != [p.shape for p in learned]:
+        raise InputError(
+            "the parent's network has another shape",
+            where=f"model {parent.card.model_id}",
+            remedy="start from a model of the same blocks and network",
+        )
+    with torch.no_grad():
+        torch._foreach_copy_(own, learned)
+
+
+def _keep(network: ScoreNetwork, history: History, file: Path) -> None:
+    """Write a finished network, whole or not at all."""
+    partial = file.with_suffix(f".{os.getpid()}.partial")
+    state = {name: value.contiguous() for name, value in network.state_dict().items()}
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        save_file(state, partial, metadata={"history": json.dumps(asdict(history))})
+        os.replace(partial, file)
+    except (OSError, SafetensorError) as error:
+        raise SurroundingsError(
+            f"could not save a finished network: {error}",
+            where=str(file.parent),
+            remedy="free space or check rights, then run again: training goes on from the last saved state",
+        ) from error
+
+
+@contextmanager
+def _alone(file: Path, stop: Event) -> Iterator[None]:
+    """Holds a lock that other processes wait for, or until ``stop``."""
+    lock = FileLock(file)
+    while True:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            lock.acquire(timeout=LOCK_SECONDS)
+            break
+        except Timeout:
+            if stop.is_set():
+                raise TrainingStopped(0) from None
+        except OSError as error:
+            raise SurroundingsError(
+                f"could not save the state of training: {error.strerror}",
+                where=str(file.parent),
+                remedy="free space or check rights",
+            ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _data(corpus: Corpus, layout: Layout, rows: np.ndarray) -> Data:
+    weights = None if corpus.weights is None else torch.from_numpy(corpus.weights[rows])
+    return Data(layout.tokens_of(corpus, rows), weights)
+
+
+def _marginals(corpus: Corpus, layout: Layout, rows: np.ndarray) -> dict[str, Tensor]:
+    """{block: (L_b, N_b) frequency of each symbol at each position, plus half a count shared by all (Perks)}."""
+    weights = torch.ones(len(rows), dtype=torch.float64)
+    if corpus.weights is not None:
+        weights = torch.from_numpy(corpus.weights[rows])
+        if corpus.weight_kind == "weight":  # of any scale: half a count is half an average row
+            weights = weights / weights.mean()
+    out = {}
+    for block in layout.blocks:
+        codes = torch.from_numpy(corpus.tokens[block.name][rows].astype(np.int64))
+        counts = torch.zeros(block.length, block.vocabulary.size + 1, dtype=torch.float64)
+        counts.scatter_add_(1, codes.T, weights.expand(block.length, -1).contiguous())
+        counts = counts[:, :-1] + 0.5 / block.vocabulary.size
+        out[block.name] = counts / counts.sum(1, keepdim=True)
+    return out

@@ -1,0 +1,113 @@
+"""Which model a new one may start from: one of the same kind that has not seen the rows it will be judged on."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import sqrt
+
+import numpy as np
+
+from infosedd.card import ModelCard, blocks_of, components_of, model_id
+from infosedd.config import ModelConfig
+from infosedd.corpus import Corpus
+from infosedd.fitting import components_for, mix_of
+from infosedd.folds import Fold, plan_folds
+from infosedd.layout import Layout
+from infosedd.registry import ModelRegistry
+
+CorpusOf = Callable[[str], Corpus | None]
+"""The corpus of an id, or none where it is not at hand."""
+
+STD_ERRORS = 4
+"""Standard errors by which the share of rows seen may exceed that of independent data."""
+
+
+def parent_for(
+    registry: ModelRegistry, corpus: Corpus, config: ModelConfig, seed: int, corpus_of: CorpusOf
+) -> str | None:
+    """Id of the model that a new one starts from; none where no model will do.
+
+    A model that is there, or half trained, keeps the parent that it has.
+    """
+    cards = {card.model_id: card for card in registry.cards()}
+    same = [c for c in cards.values() if c.corpus_id == corpus.corpus_id and c.seed == seed]
+    made = [card for card in same if ModelConfig.parse(dict(card.config)) == config]
+    if made:
+        return made[-1].parent_model_id
+    near = kin(cards.values(), corpus, config)
+    begun = [c for c in near if registry.is_training(model_id(corpus.corpus_id, config, seed, c.model_id))]
+    for card in (*begun, *near):
+        if not has_seen([*line_of(card, cards)], corpus, config, seed, corpus_of):
+            return card.model_id
+    return None
+
+
+def kin(cards: Iterable[ModelCard], corpus: Corpus, config: ModelConfig) -> list[ModelCard]:
+    """Cards of models with the same blocks, vocabularies, network and process, the nearest first.
+
+    Nearest: of the same corpus, then of a corpus of the same name, then the latest.
+    """
+    components, layout = components_for(corpus, config), Layout(corpus.blocks)
+    targets = mix_of(config, layout).target_blocks
+    alike = [
+        card
+        for card in cards
+        if blocks_of(card) == corpus.blocks
+        and components_of(card) == components
+        and card.process == config.process
+        and mix_of(ModelConfig.parse(dict(card.config)), layout).target_blocks == targets
+    ]
+    latest_first = sorted(alike, key=lambda card: card.created_at, reverse=True)
+    return sorted(latest_first, key=lambda c: (c.corpus_id != corpus.corpus_id, c.corpus_name != corpus.name))
+
+
+def has_seen(
+    line: Sequence[ModelCard | None], corpus: Corpus, config: ModelConfig, seed: int, corpus_of: CorpusOf
+) -> bool:
+    """Has a model, or one that it came from, been trained on rows that the new model is judged on, fold by fold?
+
+    Independent data have rows in common by chance. So the share of a fold's test rows that are among the
+    rows it starts from is held against the share among its own training rows, scaled by how many there
+    are. What can't be told counts as seen: a model or corpus that is no longer there, and groups, which
+    can't be matched between corpora.
+    """
+    folds = plan_folds(corpus, config.folds, seed)
+    return any(card is None or _seen_by(card, corpus, folds, corpus_of) for card in line)
+
+
+def _seen_by(card: ModelCard, corpus: Corpus, folds: Sequence[Fold], corpus_of: CorpusOf) -> bool:
+    n_folds = ModelConfig.parse(dict(card.config)).folds
+    if card.corpus_id == corpus.corpus_id:
+        theirs = plan_folds(corpus, n_folds, card.seed)
+        return len(theirs) != len(folds) or not all(
+            np.array_equal(a.test, b.test) for a, b in zip(theirs, folds, strict=True)
+        )
+    other = corpus_of(card.corpus_id)
+    if other is None or corpus.groups is not None or other.groups is not None:
+        return True
+    theirs, keys, other_keys = plan_folds(other, n_folds, card.seed), _keys(corpus), _keys(other)
+    for number, fold in enumerate(folds):
+        started = theirs[min(number, len(theirs) - 1)]
+        learned = np.concatenate([started.training, started.validation])
+        by_chance = np.isin(keys[fold.test], keys[fold.training]).mean() * len(learned) / len(fold.training)
+        by_chance = min(1.0, by_chance + 1 / len(fold.test))
+        limit = by_chance + STD_ERRORS * sqrt(by_chance * (1 - by_chance) / len(fold.test))
+        if np.isin(keys[fold.test], other_keys[learned]).mean() > limit:
+            return True
+    return False
+
+
+def line_of(card: ModelCard, cards: Mapping[str, ModelCard]) -> Iterator[ModelCard | None]:
+    """A model and those that it came from, back to the first; none for one that is no longer there."""
+    current: ModelCard | None = card
+    while current is not None:
+        yield current
+        if current.parent_model_id is None:
+            return
+        current = cards.get(current.parent_model_id)
+    yield None
+
+
+def _keys(corpus: Corpus) -> np.ndarray:
+    """(n,) the tokens of each row, as one value that equal rows share."""
+    parts = [np.ascontiguousarray(codes).view(np.uint8) for codes in corpus.tokens.values()]
+    rows = np.ascontiguousarray(np.concatenate([part.reshape(corpus.n, -1) for part in parts], axis=1))
+    return rows.view(np.dtype((np.void, rows.shape[1]))).ravel()
