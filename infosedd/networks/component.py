@@ -72,6 +72,12 @@ class Component(nn.Module, ABC):
         self.layout = layout
         self.config = config
 
+    def keep(self, blocks: Sequence[str]) -> None:
+        """Drop the weights of logits for any block but ``blocks``: they are never asked for."""
+        for module in self.modules():
+            if isinstance(module, BlockHeads):
+                module.keep(blocks)
+
     def penalty(self, n_rows: int, exposure: Tensor) -> Tensor:
         """What training adds to the loss (nats a row) of ``n_rows`` rows to keep the component simple; 0 by default.
 
@@ -93,6 +99,11 @@ class BlockHeads(nn.Module):
         self.weights = nn.ParameterDict(
             {key(name): nn.Parameter(torch.zeros(width, length * size)) for name, (length, size) in self.shapes.items()}
         )
+
+    def keep(self, blocks: Sequence[str]) -> None:
+        for name in set(self.shapes) - set(blocks):
+            self.shapes.pop(name)
+            del self.weights[key(name)]
 
     def forward(self, vector: Tensor, targets: Sequence[str]) -> dict[str, Tensor]:
         return {name: (vector @ self.weights[key(name)]).unflatten(1, self.shapes[name]) for name in targets}

@@ -2,16 +2,17 @@
 
 The logits of a label gain V_id[x_i, x_{i+d}] from each pair of visible tokens of one block at distance
 d = 1, 2, ..., beside the W_i[x_i] of a pairwise map: the dinucleotides of a sequence motif. A pair with a
-hidden token contributes nothing.
+hidden token contributes nothing. A batch takes rows x length x symbols^2 numbers for each distance: for small
+alphabets.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from infosedd.layout import Layout
 from infosedd.networks.component import Component, ComponentConfig, Features, key
@@ -34,44 +35,55 @@ class Neighbours(Component):
         super().__init__(layout, config)
         self.sizes = {block.name: (block.length, block.vocabulary.size) for block in layout.blocks}
         self.terms = nn.ParameterDict()
-        for source in layout.blocks:
-            for target in layout.blocks:
-                distances = range(1, min(config.reach, source.length - 1) + 1)
-                for distance in distances if source.name != target.name else ():
-                    rows = (source.length - distance) * source.vocabulary.size**2
-                    width = target.length * target.vocabulary.size
-                    self.terms[_term(source.name, target.name, distance)] = nn.Parameter(torch.zeros(rows, width))
+        for source, target, distance in self._links():
+            length, size = self.sizes[source]
+            width = math.prod(self.sizes[target])
+            self.terms[_term(source, target, distance)] = nn.Parameter(
+                torch.zeros((length - distance) * size**2, width)
+            )
+
+    def _links(self) -> Iterator[tuple[str, str, int]]:
+        """Every source block, target block and distance that has a term."""
+        for source, (length, _) in self.sizes.items():
+            for target in self.sizes:
+                if source != target:
+                    yield from ((source, target, d) for d in range(1, min(self.config.reach, length - 1) + 1))
+
+    def keep(self, blocks: Sequence[str]) -> None:
+        wanted = {_term(source, target, d) for source, target, d in self._links() if target in blocks}
+        for name in set(self.terms) - wanted:
+            del self.terms[name]
 
     def forward(self, features: Features, targets: Sequence[str]) -> dict[str, Tensor]:
         out: dict[str, Tensor] = {}
-        for source, (length, size) in self.sizes.items():
-            there = self.layout.slice_of(source)
-            tokens, seen = features.tokens[:, there], features.visibility[:, there]
-            for distance in range(1, min(self.config.reach, length - 1) + 1):
-                first, second = tokens[:, :-distance], tokens[:, distance:]
-                both = seen[:, :-distance] * seen[:, distance:]
-                place = torch.arange(length - distance, device=tokens.device) * size**2
-                rows = (place + first * size + second).clamp(max=(length - distance) * size**2 - 1)
-                for target in targets:
-                    if target != source:
-                        weights = self.terms[_term(source, target, distance)]
-                        logits = F.embedding_bag(rows, weights, mode="sum", per_sample_weights=both)
-                        out[target] = out.get(target, 0) + logits.unflatten(1, self.sizes[target])
+        seen: dict[tuple[str, int], Tensor] = {}
+        for source, target, distance in self._links():
+            if target in targets:
+                if (source, distance) not in seen:
+                    seen[source, distance] = self._pairs(features, source, distance)
+                logits = seen[source, distance] @ self.terms[_term(source, target, distance)]
+                out[target] = out.get(target, 0) + logits.unflatten(1, self.sizes[target])
         return out
+
+    def _pairs(self, features: Features, source: str, distance: int) -> Tensor:
+        """(B, (L - distance) N^2) one-hot codes of the pairs of one block, each times its tokens' visibility."""
+        (length, size), there = self.sizes[source], self.layout.slice_of(source)
+        tokens, visibility = features.tokens[:, there].clamp(max=size - 1), features.visibility[:, there]
+        starts = torch.arange(0, (length - distance) * size**2, size**2, device=tokens.device)
+        columns = starts + tokens[:, :-distance] * size + tokens[:, distance:]
+        flat = torch.zeros(len(tokens), (length - distance) * size**2, device=tokens.device)
+        return flat.scatter_(1, columns, visibility[:, :-distance] * visibility[:, distance:])
 
     def penalty(self, n_rows: int, exposure: Tensor) -> Tensor:
         """A concave penalty on the size of each pair's table of logits, as that of the pairwise map."""
         total = torch.zeros((), device=exposure.device)
-        for source, (length, size) in self.sizes.items():
-            here = self.layout.slice_of(source)
-            for target, (_, levels) in self.sizes.items():
-                there = self.layout.slice_of(target)
-                for distance in range(1, min(self.config.reach, length - 1) + 1) if source != target else ():
-                    weights = self.terms[_term(source, target, distance)]
-                    square = weights.square().unflatten(1, (-1, levels)).unflatten(0, (-1, size**2)).sum((1, 3))
-                    seen = exposure[here, there][: length - distance]
-                    cells = torch.tensor(size**2 * levels, device=exposure.device)
-                    total = total + concave_penalty(square, self.config.sparsity, seen, cells, levels, n_rows)
+        for source, target, distance in self._links():
+            if (name := _term(source, target, distance)) in self.terms:
+                (length, size), (_, levels) = self.sizes[source], self.sizes[target]
+                tables = self.terms[name].square().unflatten(1, (-1, levels)).unflatten(0, (-1, size**2))
+                seen = exposure[self.layout.slice_of(source), self.layout.slice_of(target)][: length - distance]
+                cells = torch.tensor(size**2 * levels, device=exposure.device)
+                total = total + concave_penalty(tables.sum((1, 3)), self.config.sparsity, seen, cells, levels, n_rows)
         return total
 
 

@@ -35,7 +35,9 @@ class ScoreNetwork(nn.Module):
         self.residual_active = True
         """Whether the residual components take part; training turns them off while the others settle."""
         self.learned = layout.names if learned is None else tuple(learned)
-        """Blocks that training predicts: of the others the base has nothing to say, so nothing surprises it."""
+        """Blocks that training predicts; of the others the components say nothing."""
+        for component in components:
+            component.keep(self.learned)
 
     @property
     def device(self) -> torch.device:
@@ -82,13 +84,14 @@ class ScoreNetwork(nn.Module):
         if not idle:
             for component in self._components:
                 if not component.config.residual:
-                    _add(features.base, component(features, [*total]))
+                    _add(features.base, component(features, [name for name in total if name in self.learned]))
             _add(total, {name: logits * anything for name, logits in features.base.items()})
         if residuals and not idle:
             features.surprise = self._surprise(total, tokens, visibility)
             total = {name: total[name] for name in targets}
+            asked = [name for name in targets if name in self.learned]
             for component in residuals:
-                _add(total, {name: logits * anything for name, logits in component(features, targets).items()})
+                _add(total, {name: logits * anything for name, logits in component(features, asked).items()})
         return {name: logits.log_softmax(-1) for name, logits in total.items()}
 
     def _marginals(self, tokens: Tensor, visibility: Tensor, names: Sequence[str]) -> dict[str, Tensor]:

@@ -46,7 +46,7 @@ class Pairwise(Component):
             return total
         sizes = self.layout.vocab_sizes.to(exposure.device)
         position = torch.repeat_interleave(sizes)
-        for block in self.layout.blocks:
+        for block in (b for b in self.layout.blocks if b.name in self.heads.shapes):
             there, levels = self.layout.slice_of(block.name), block.vocabulary.size
             square = self.heads.weights[key(block.name)].square().unflatten(1, (block.length, -1)).sum(2)
             square = torch.zeros(len(sizes), block.length, device=exposure.device).index_add(0, position, square)
