@@ -52,11 +52,30 @@ class Motif:
         """The commonest letter of each position; of several the first in the alphabet."""
         return "".join(LETTERS[i] for i in self.counts.argmax(axis=1))
 
+    def log_odds(self, pseudocount: float = 0.5) -> np.ndarray:
+        """(L, 4) of ln((counts[i, j] + pseudocount) / (SUM_j counts[i, j] + 4 pseudocount)) + ln 4, in nats."""
+        weights = self.counts + pseudocount
+        return np.log(4 * weights / weights.sum(axis=1, keepdims=True))
+
+    def scores(self, codes: np.ndarray, pseudocount: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
+        """Log-odds in nats of every place of every row, on the strand that was read and on the other: (n, P) each.
+
+        ``codes`` (n, L) are 0 to 3 for ACGT and -1 for any other letter, which adds nothing; P = L - len(self) + 1.
+        """
+        odds = np.concatenate([self.log_odds(pseudocount), np.zeros((len(self), 1))], axis=1)
+        places = codes.shape[1] - len(self) + 1
+        forward, backward = np.zeros((2, len(codes), places))
+        for i in range(len(self)):
+            letters = codes[:, i : i + places]
+            forward += odds[i][letters]
+            backward += odds[len(self) - 1 - i][np.where(letters < 0, -1, 3 - letters)]
+        return forward, backward
+
     def best_match(self, sequence: str, pseudocount: float = 0.5) -> MotifPlace:
         """The place in a sequence that fits the motif best, such as in the consensus of a block.
 
-        log-odds = SUM_i ln((counts[i, s_i] + pseudocount) / (SUM_j counts[i, j] + 4 pseudocount)) + ln 4, over
-        either strand; a letter other than ACGT adds nothing. A sequence shorter than the motif is an error.
+        The fit is the sum of ``log_odds`` over the letters, on either strand; a letter other than ACGT adds nothing.
+        A sequence shorter than the motif is an error.
         """
         if len(sequence) < len(self):
             raise MotifsError(
@@ -64,13 +83,8 @@ class Motif:
                 where=f"motif {self.name}",
                 remedy="give a longer one",
             )
-        codes = np.array([LETTERS.find(letter) for letter in sequence.upper()])
-        weights = self.counts + pseudocount
-        scores = np.concatenate([np.log(4 * weights / weights.sum(axis=1, keepdims=True)), np.zeros((len(self), 1))], 1)
-        windows = np.lib.stride_tricks.sliding_window_view(codes, len(self))
-        forward = scores[np.arange(len(self)), windows].sum(axis=1)
-        turned = np.where(windows < 0, -1, 3 - windows)[:, ::-1]
-        backward = scores[np.arange(len(self)), turned].sum(axis=1)
+        codes = np.array([[LETTERS.find(letter) for letter in sequence.upper()]])
+        forward, backward = (scores[0] for scores in self.scores(codes, pseudocount))
         best = int(np.argmax(np.maximum(forward, backward)))
         strand = "+" if forward[best] >= backward[best] else "-"
         return MotifPlace(self.name, best, best + len(self), strand, float(max(forward[best], backward[best])))

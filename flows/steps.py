@@ -100,6 +100,10 @@ def check_model(study: Study, corpus: Corpus) -> None:
 
 def model_config(study: Study, corpus: Corpus) -> "ModelConfig":
     """The configuration of the study's model: as the study says, trained for the questions that it asks."""
+    if study.motifs is not None:
+        from flows.motifs import check_motifs
+
+        check_motifs(study.motifs, corpus)
     from infosedd.config import ModelConfig
 
     try:

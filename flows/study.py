@@ -149,6 +149,20 @@ class Site(Part):
     sequence: str = ""
 
 
+class Motifs(Part):
+    """A file of known motifs that the report places where they lie in most rows."""
+
+    path: str = Field(description="JASPAR, MEME (its minimal form), TRANSFAC or a plain matrix; relative to the study")
+    format: Literal["auto", "sites", "pfm", "jaspar", "meme", "transfac"] = Field(
+        default="auto", description="How the file is written; auto tells by content"
+    )
+    block: str = Field(default="", description="The block to search; default: the one whose profile is shown")
+    rows: str = Field(default="", description="Search only rows with this label; default: the label that fits best")
+    threshold: float = Field(
+        default=0.8, ge=0, le=1, description="A match scores at least this part of the way from worst to best"
+    )
+
+
 class Compare(Part):
     """Two parts of the data, told apart by a block of one token, that divergences compare."""
 
@@ -191,6 +205,7 @@ class Study(Part):
     model: dict[str, Any] = Field(default_factory=dict, description="Configuration of the score model")
     measures: tuple[MeasureSpec, ...] = Field(min_length=1, description="What is asked")
     sites: tuple[Site, ...] = Field(default=(), description="Known sites that the report marks")
+    motifs: Motifs | None = Field(default=None, description="Known motifs that the report places over the profile")
     report: ReportOptions = ReportOptions()
     seed: int = Field(default=0, ge=0, description="Seed of training and of every random draw")
 
@@ -293,6 +308,12 @@ def is_data_file(text: str) -> bool:
 def study_of_data(path: str, question: MeasureSpec, overrides: Sequence[str], seed: int | None) -> Study:
     """A study that asks one question of a data file."""
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", name_of([path])).lstrip("-._") or "data"
+def with_motifs(study: Study, path: str) -> Study:
+    """The study with another file of motifs; how they are searched stays."""
+    found = study.motifs or Motifs(path=path)
+    return study.model_copy(update={"motifs": found.model_copy(update={"path": _absolute(path, Path())})})
+
+
     raw = {"name": name, "source": {"path": _absolute(path, Path())}, "measures": [question.model_dump()]}
     return build_study(raw if seed is None else raw | {"seed": seed}, overrides, name)
 
@@ -345,3 +366,6 @@ def _absolute(text: str, folder: Path) -> str:
 def _split_label(text: str) -> tuple[str, str]:
     match = _LABELLED.fullmatch(text)
     return (match[1], match[2]) if match and not Path(text).exists() else ("", text)
+    motifs = raw.get("motifs")
+    if isinstance(motifs, dict) and isinstance(motifs.get("path"), str):
+        motifs["path"] = _absolute(motifs["path"], folder)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import AsJson, HomeFolder
+from flows.cli.options import AsJson, HomeFolder, MotifsFile
 
 
 def register(app: typer.Typer) -> None:
@@ -53,6 +53,7 @@ def _connector_row(info) -> dict:
 
 def report(
     study: Annotated[str | None, typer.Argument(metavar="[STUDY]", help="The study; default: the latest run.")] = None,
+    motifs: MotifsFile = None,
     home: HomeFolder = None,
 ) -> None:
     """Write the report page of the latest run of a study again, and print its path."""
@@ -62,5 +63,11 @@ def report(
     place = home_of(home)
     run_id = latest_run(place, study)
     from flows.report import write_report
+    from flows.study import Motifs, with_motifs
 
-    print(write_report(place.path, run_id, study=study_of_run(place, run_id)))
+    ran = study_of_run(place, run_id)
+    if motifs is None:
+        print(write_report(place.path, run_id, study=ran))
+        return
+    shown = with_motifs(ran, str(motifs)).motifs if ran else Motifs(path=str(motifs))
+    print(write_report(place.path, run_id, study=ran, motifs=shown))

@@ -26,6 +26,10 @@ Sources = Annotated[
     ),
 ]
 MoreSources = Annotated[list[str] | None, typer.Argument(metavar="", hidden=True)]
+MotifsFile = Annotated[
+    Path | None,
+    typer.Option("--motifs", metavar="FILE", help="Known motifs (JASPAR, MEME, TRANSFAC) for the report to place."),
+]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of training and of every random draw.")]
 Device = Annotated[str | None, typer.Option("--device", help="auto, cpu, cuda, cuda:1 or mps.")]
 RunnerName = Annotated[str | None, typer.Option("--runner", help="threads, processes, dask or dask=ADDRESS.")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from flows.cli.options import AsJson, Device, HomeFolder, MoreSources, Overrides, Seed, Sources, StudyName
+from flows.cli.options import AsJson, Device, HomeFolder, MoreSources, MotifsFile, Overrides, Seed, Sources, StudyName
 from infosedd.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def run(
     more_sources: MoreSources = None,
     source: Sources = None,
     overrides: Overrides = None,
+    motifs: MotifsFile = None,
     seed: Seed = None,
     device: Device = None,
     home: HomeFolder = None,
@@ -33,8 +34,11 @@ def run(
     """Run a study: read the data, train or reuse a model, estimate, store, report."""
     from flows.launch import launch
     from flows.show import as_json_text, show_outcome
+    from flows.study import with_motifs
 
     chosen = chosen_study(study, overrides, seed, source, more_sources)
+    if motifs is not None:
+        chosen = with_motifs(chosen, str(motifs))
     use_device(device)
     place = created_home(home)
     outcome = launch(chosen, place, typed_command())

@@ -14,6 +14,7 @@ from infosedd.plotting.profile import Site, Windows, span_of
 from infosedd.results import MEASURES, Estimate
 
 if TYPE_CHECKING:
+    from flows.report.motifs import PlacedMotifs
     from flows.study import Study
 
 
@@ -47,6 +48,8 @@ class Context:
     corpora: Mapping[str, Corpus]
     study: "Study | None"
     missing: tuple[str, ...]
+    motifs: "PlacedMotifs | None" = None
+    """Known motifs where the rows have them, where the study or the command names a file of them."""
 
     @cached_property
     def main(self) -> Quantity | None:
@@ -101,7 +104,12 @@ class Context:
         return corpus.block(profile.block).length if corpus else None
 
     def sites(self, block: str) -> tuple[Site, ...]:
-        """The known sites of a block, in order."""
+        """What is marked in a block: the study's known sites, then the motifs that were placed in it."""
+        of_motifs = self.motifs.sites if self.motifs and self.motifs.block == block else ()
+        return (*self.known_sites(block), *of_motifs)
+
+    def known_sites(self, block: str) -> tuple[Site, ...]:
+        """The study's sites in a block, in order."""
         found = self.study.sites if self.study else ()
         return tuple(Site(s.name, s.start, s.stop) for s in found if s.block == block)
 

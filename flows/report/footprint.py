@@ -79,6 +79,8 @@ def _footprint(context: Context, modes: dict[str, Profile]) -> Picture:
                 "chance_nats": np.full(len(counted.nats), counted.chance),
             }
         )
+    if context.motifs is not None and context.motifs.block == first.block:
+        data[f"motifs-{first.block}-{first.width}"] = context.motifs.frame()
     return Picture(
         slug=f"profile-{first.block}-{first.width}",
         title=f"Where in {first.block} the information about {first.y} sits{context.in_corpus(first.corpus_id)}",
@@ -232,8 +234,10 @@ def _caption(context: Context, modes: dict[str, Profile], counted: Counted | Non
         f"Dark band: 95 % for one window. Light band: 95 % for all {len(windows)} at once "
         f"(Bonferroni, {band_factor(len(windows)):.2f} standard errors). Values are not cut off at 0."
     )
-    if context.sites(first.block):
+    if context.known_sites(first.block):
         said.append("Shaded: sites known beforehand, which the model was not told.")
+    if context.motifs is not None and context.motifs.block == first.block:
+        said.append(context.motifs.caption)
     if letters:
         said.append("Letters: the commonest at each position, faint where fewer than half of the rows have it.")
     if counted is not None:

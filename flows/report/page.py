@@ -4,13 +4,14 @@ import os
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows.report import facts
 from flows.report.context import Context, open_corpora
+from flows.report.motifs import with_motifs
 from flows.report.pictures import pictures
 from flows.report.render import Picture, Rendered, render
 from flows.report.rows import Quantity, Query, corpora_query, models_query, read_run, run_query
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
     from jinja2 import Template
     from markupsafe import Markup
 
-    from flows.study import Study
+    from flows.study import Motifs, Study
 
 SECTIONS: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("curves", "Over the grid", ("curves",), ("curve",)),
-    ("where", "Where the information is", ("profile", "logo"), ("windows",)),
+    ("where", "Where the information is", ("profile", "logo"), ("motifs", "windows")),
     ("positions", "Which positions differ", ("positions",), ("positions", "symbols")),
     ("amount", "How much, and how sure", ("estimators", "quantities"), ("estimates",)),
     ("which", "Which positions, which sequences", ("pairs", "sequences"), ("sequences",)),
@@ -53,13 +54,14 @@ class Section:
     tables: tuple[Table, ...]
 
 
-def write_report(home: Path, run_id: str, *, study: "Study | None" = None) -> Path:
+def write_report(home: Path, run_id: str, *, study: "Study | None" = None, motifs: "Motifs | None" = None) -> Path:
     """Write ``home/reports/<study>/<run_id>/index.html`` with figures and CSV files; returns the page's path.
 
-    ``study`` adds its title, description and known sites. An unknown run is an InputError.
+    ``study`` adds its title, description, known sites and motifs; ``motifs`` are taken instead of the study's.
+    An unknown run, or a file of ``motifs`` that can't be read, is an InputError.
     """
     home = Path(home)
-    context = read_context(home, run_id, study)
+    context = read_context(home, run_id, study, motifs)
     folder = home / "reports" / _folder_name(context.rows.run["study"]) / _folder_name(run_id)
     figures = [_figure(picture) for picture in pictures(context)]
     page = _template().render(page_parts(context, figures))
@@ -74,10 +76,18 @@ def write_report(home: Path, run_id: str, *, study: "Study | None" = None) -> Pa
         ) from error
 
 
-def read_context(home: Path, run_id: str, study: "Study | None") -> Context:
+def read_context(home: Path, run_id: str, study: "Study | None", motifs: "Motifs | None" = None) -> Context:
     rows = read_run(home, run_id)
     corpora, missing = open_corpora(home, rows)
-    return Context(home, run_id, rows, corpora, study, missing)
+    context = Context(home, run_id, rows, corpora, study, missing)
+    if motifs is not None:
+        return with_motifs(context, motifs)
+    if study is None or study.motifs is None:
+        return context
+    try:
+        return with_motifs(context, study.motifs)
+    except InputError as error:  # the file was there when the run began
+        return replace(context, missing=(*missing, f"The known motifs are left out: {error}."))
 
 
 def page_parts(context: Context, figures: Sequence[Figure]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from flows.report.context import Context, Profile
 from flows.report.counts import commonest, has_letters
 from flows.report.curves import curve_tables
 from flows.report.footprint import place
+from flows.report.motifs import motif_table
 from flows.report.rows import Quantity, Query, checks_query, estimates_query, pointwise_query
 from flows.report.table import Column, Table
 from flows.report.words import bits, digits, formula, number, of_which
@@ -26,8 +27,9 @@ TEXT_LIMIT = 90
 def tables(context: Context) -> list[Table]:
     """What this run has to show in rows; the checks come last."""
     profiles = [profile for profile in context.profiles if profile.mode == "keep"]
-    found = [*curve_tables(context), *comparison_tables(context), *(_windows(context, p) for p in profiles)]
-    wanted = [*found, _estimates(context), _extremes(context), _checks(context)]
+    of_parts = [*curve_tables(context), *comparison_tables(context), motif_table(context)]
+    of_windows = [_windows(context, profile) for profile in profiles]
+    wanted = [*of_parts, *of_windows, _estimates(context), _extremes(context), _checks(context)]
     found = [table for table in wanted if table is not None]
     slugs = [table.slug for table in found]
     return [replace(t, slug=f"{t.slug}-{i}") if slugs.index(t.slug) < i else t for i, t in enumerate(found)]
