@@ -111,6 +111,7 @@ def sequence_corpus(
     if asked.balance:
         balanced = _balanced(labels, kept, asked, files[0])
         rows.drop(int(kept.sum() - balanced.sum()), "the balance of labels")
+        notes = [*notes, *_draw_notes(labels, kept, balanced, asked.seed)]
         letters, kept = letters[balanced[kept]], balanced
     _check_some_left(int(kept.sum()), rows, files)
     vocabulary, codes = letter_tokens(letters, reader, asked, files[0].error)
@@ -176,6 +177,21 @@ def _balanced(
         whole = len(chosen) == smallest
         mask[chosen if whole else np.random.default_rng(asked.seed).choice(chosen, smallest, replace=False)] = True
     return mask
+
+
+def _draw_notes(
+    labels: tuple[tuple[str, ...], np.ndarray] | None, kept: np.ndarray, balanced: np.ndarray, seed: int
+) -> list[str]:
+    """Which labels were drawn from, so that a reader can draw the same rows again."""
+    symbols, codes = labels if labels is not None else ((), np.empty(0, np.int64))
+    notes = []
+    for code, symbol in enumerate(symbols):
+        n, drawn = int((kept & (codes == code)).sum()), int((balanced & (codes == code)).sum())
+        if drawn < n:
+            notes.append(
+                f"{drawn:,} of the {n:,} sequences of {symbol} were drawn, without replacement, by seed {seed}"
+            )
+    return notes
 
 
 def _notes(rows: SequenceRows, reader: Reader, ids: pa.Array, codes: np.ndarray) -> list[str]:

@@ -59,6 +59,7 @@ def ingest(study: Study, home: Home) -> str:
         )
     corpus = read(study.source, study.corpus_name)
     check(study, corpus)
+    _check_source(study)
     check_model(study, corpus)
     corpus.save(home.corpora)
     return corpus.corpus_id
@@ -66,6 +67,19 @@ def ingest(study: Study, home: Home) -> str:
 
 def read(source: Source, name: str) -> Corpus:
     """The corpus that a source holds."""
+def _check_source(study: Study) -> None:
+    """An InputError where the study leaves its data to the user, who gave none."""
+    import connectors
+
+    if study.source.path or study.source.connector is None or not connectors.get(study.source.connector).needs_source:
+        return
+    raise InputError(
+        f"study {study.name} comes without data",
+        where=f"and reads {study.source.connector}",
+        remedy="give it: --source PATH, or with labels --source promoter=a.fa non_promoter=b.fa",
+    )
+
+
     import connectors
 
     stage(f"reading {' '.join(source.path) or source.connector}")

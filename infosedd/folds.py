@@ -24,9 +24,13 @@ class Fold:
 def plan_folds(corpus: Corpus, n_folds: int, seed: int, validation_share: float = 0.1) -> tuple[Fold, ...]:
     """The corpus's own split as one fold, or ``n_folds`` whose test parts cover every row once.
 
+    A split without any validation rows gives ``validation_share`` of its training rows (or groups) to validation.
     Raises InputError where the rows (or groups) are too few to hold any out, or a part has no weight.
     """
-    folds = (_own_split(corpus),) if corpus.splits is not None else _cross_fit(corpus, n_folds, seed, validation_share)
+    if corpus.splits is not None:
+        folds = (_own_split(corpus, seed, validation_share),)
+    else:
+        folds = _cross_fit(corpus, n_folds, seed, validation_share)
     weights = np.ones(corpus.n) if corpus.weights is None else corpus.weights
     for fold in folds:
         for name in ("training", "validation", "test"):
@@ -76,8 +80,10 @@ def duplicate_shares(corpus: Corpus, fold: Fold) -> tuple[float, float]:
     return float(np.isin(test, keys[fold.training]).mean()), float((counts[place] > 1).mean())
 
 
-def _own_split(corpus: Corpus) -> Fold:
+def _own_split(corpus: Corpus, seed: int, validation_share: float) -> Fold:
     parts = {name: corpus.rows_in(name) for name in ("training", "validation", "test")}
+    if not len(parts["validation"]):
+        parts |= _with_validation(corpus, parts["training"], seed, validation_share)
     for name, rows in parts.items():
         if len(rows) < MIN_HELD_OUT:
             raise InputError(
@@ -95,6 +101,15 @@ def _own_split(corpus: Corpus) -> Fold:
                 remedy="move each group to one part, or leave the group or the split column out",
             )
     return Fold(**parts)
+
+
+def _with_validation(corpus: Corpus, training: np.ndarray, seed: int, share: float) -> dict[str, np.ndarray]:
+    """The training rows without a drawn share of them, or of their groups, and that share."""
+    unit = np.arange(len(training)) if corpus.groups is None else corpus.groups[training]
+    units = np.unique(unit)
+    chosen = numpy_stream("validation", seed).permutation(units)[: max(1, round(share * len(units)))]
+    stops = np.isin(unit, chosen)
+    return {"training": training[~stops], "validation": training[stops]}
 
 
 def _row_of(corpus: Corpus, parts: dict[str, np.ndarray], group: int) -> int:

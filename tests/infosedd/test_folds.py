@@ -51,6 +51,19 @@ def test_the_corpus_own_split_is_one_fold() -> None:
     assert set(splits[fold.test]) == {2}
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_split_without_validation_gives_it_a_tenth_of_the_training_rows(grouped: bool) -> None:
+    splits = np.repeat([0, 2], [200, 50])
+    groups = np.arange(250) // 5 if grouped else None
+    (fold,), (again,), (other,) = (plan_folds(corpus(250, splits=splits, groups=groups), 5, seed) for seed in (3, 3, 4))
+    assert [len(part) for part in (fold.training, fold.validation, fold.test)] == [180, 20, 50]
+    assert np.array_equal(np.sort(np.concatenate([fold.training, fold.validation])), np.arange(200))
+    assert np.array_equal(fold.validation, again.validation)
+    assert not np.array_equal(fold.validation, other.validation)
+    if groups is not None:
+        assert not set(groups[fold.training]) & set(groups[fold.validation])
+
+
 @pytest.mark.parametrize("empty", [0, 1, 2])
 def test_a_split_needs_rows_in_each_part(empty: int) -> None:
     splits = np.repeat([0, 1, 2], [60, 70, 70])
