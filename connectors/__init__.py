@@ -7,7 +7,18 @@ corpus = ingest("table", ["mine.csv"], {"categories": {"x": "genotype", "y": "co
 from connectors.errors import ConnectorError
 from connectors.guessing import Guess, guess
 from connectors.info import ConnectorInfo, Truth
-from connectors.registry import connectors, get, ingest, truths
+from connectors.registry import connectors, divergences, get, ingest, truths
 
 PROJECT = "infosedd"
-__all__ = ["ConnectorError", "ConnectorInfo", "Guess", "Truth", "connectors", "get", "guess", "ingest", "truths"]
+__all__ = [
+    "ConnectorError",
+    "ConnectorInfo",
+    "Guess",
+    "Truth",
+    "connectors",
+    "divergences",
+    "get",
+    "guess",
+    "ingest",
+    "truths",
+]

@@ -23,7 +23,11 @@ class Truth:
 
 @dataclass(frozen=True)
 class ConnectorInfo:
-    """One connector: ``read(sources, options, name)`` gives a Corpus; ``truths(options)`` known answers."""
+    """One connector: ``read(sources, options, name)`` gives a Corpus.
+
+    ``truths(options)`` gives known answers about one corpus, ``divergences(options, others)`` those of the corpus
+    of ``options`` from that of ``others``.
+    """
 
     name: str
     summary: str
@@ -31,6 +35,9 @@ class ConnectorInfo:
     options_model: type[Options]
     read: Read = field(repr=False)
     truths: Callable[[Mapping[str, object]], tuple[Truth, ...]] | None = field(default=None, repr=False)
+    divergences: Callable[[Mapping[str, object], Mapping[str, object]], tuple[Truth, ...]] | None = field(
+        default=None, repr=False
+    )
     needs_source: bool = True
 
     @property

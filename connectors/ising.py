@@ -13,7 +13,7 @@ from pydantic import Field
 
 from connectors.errors import IsingError
 from connectors.info import ConnectorInfo, Truth
-from connectors.ising_exact import MAX_EXACT_WIDTH, Boundary, RowTransfer, exact
+from connectors.ising_exact import MAX_EXACT_WIDTH, Boundary, RowTransfer, exact, kl_between_temperatures
 from connectors.options import Options, parse_options
 from infosedd.blocks import Block, Symmetry, Vocabulary
 from infosedd.corpus import Corpus, Provenance
@@ -106,6 +106,17 @@ def truths(options: Mapping[str, object]) -> tuple[Truth, ...]:
     return tuple(found)
 
 
+def divergences(options: Mapping[str, object], others: Mapping[str, object]) -> tuple[Truth, ...]:
+    """Exact KL from the same lattice at another temperature, where known."""
+    here, there = _parsed(options), _parsed(others)
+    lattice, other = ((o.length, o.row_width, o.boundary) for o in (here, there))
+    if lattice != other:
+        return ()
+    kl = kl_between_temperatures(here.length, here.row_width, here.temperature, there.temperature, here.boundary)
+    note = f"ln Z' + E / T' - H at T = {here.temperature:g}, T' = {there.temperature:g}"
+    return () if kl is None else (Truth("kl_divergence", kl, "spins", note=note),)
+
+
 def _parsed(options: Mapping[str, object]) -> IsingOptions:
     asked = parse_options(IsingOptions, options, IsingError, "ising")
     cluster_only = sorted(asked.model_fields_set & {"chains", "burn_in", "thin"})
@@ -145,5 +156,6 @@ INFO = ConnectorInfo(
     options_model=IsingOptions,
     read=read,
     truths=truths,
+    divergences=divergences,
     needs_source=False,
 )

@@ -56,6 +56,12 @@ def _ingest(connector: str | None, texts: list[str], options: Mapping[str, objec
     return replace(corpus, provenance=replace(corpus.provenance, notes=(note, *corpus.provenance.notes)))
 
 
+def divergences(connector: str, options: Mapping[str, object], others: Mapping[str, object]) -> tuple[Truth, ...]:
+    """Known divergences of what a connector draws with ``options`` from what it draws with ``others``."""
+    info = get(connector)
+    return info.divergences(options, others) if info.divergences else ()
+
+
 def truths(connector: str, options: Mapping[str, object]) -> tuple[Truth, ...]:
     """Known answers for what a connector draws with these options; empty for connectors that read files."""
     info = get(connector)

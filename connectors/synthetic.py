@@ -36,6 +36,12 @@ def truths(options: Mapping[str, object]) -> tuple[Truth, ...]:
     return task.truths(asked)
 
 
+def divergences(options: Mapping[str, object], others: Mapping[str, object]) -> tuple[Truth, ...]:
+    """The known divergences of what ``options`` draw from what ``others`` draw, in nats."""
+    (task, asked), (other_task, other) = _parsed(options), _parsed(others)
+    return task.divergences(asked, other) if task is other_task and task.divergences else ()
+
+
 def draw(task: str, *, n: int = 20_000, seed: int = 0, **options: object) -> tuple[Corpus, tuple[Truth, ...]]:
     """The corpus of a task and its known answers."""
     everything = {"task": task, "n": n, "seed": seed, **options}
@@ -64,5 +70,6 @@ INFO = ConnectorInfo(
     options_model=SyntheticOptions,
     read=read,
     truths=truths,
+    divergences=divergences,
     needs_source=False,
 )

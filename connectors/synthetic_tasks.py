@@ -52,12 +52,13 @@ class SyntheticOptions(Options):
 
 @dataclass(frozen=True)
 class Task:
-    """One task: the parameters it reads, its draw, its answers, and what it can't do."""
+    """One task: the parameters it reads, its draw, its answers, what it can't do, and its answers about two corpora."""
 
     reads: tuple[str, ...]
     draw: Callable[[SyntheticOptions], Draw]
     truths: Callable[[SyntheticOptions], tuple[Truth, ...]]
     check: Callable[[SyntheticOptions], None] = lambda asked: None
+    divergences: Callable[[SyntheticOptions, SyntheticOptions], tuple[Truth, ...]] | None = None
 
 
 def _vocabulary(size: int) -> Vocabulary:
@@ -335,14 +336,19 @@ def _draw_product(asked: SyntheticOptions) -> Draw:
 
 
 def _product_truths(asked: SyntheticOptions) -> tuple[Truth, ...]:
-    laws = _laws(asked)
-    here, there = laws[asked.side], laws["q" if asked.side == "p" else "p"]
-    kl = asked.length * float((here * np.log(here / there)).sum())
     return (
-        Truth("kl_divergence", kl, "x", note="of this side from the other side, same seed and options"),
-        Truth("entropy", asked.length * entropy_of(here), "x"),
+        Truth("entropy", asked.length * entropy_of(_laws(asked)[asked.side]), "x"),
         Truth("total_correlation", 0.0, "x"),
     )
+
+
+def _product_divergences(asked: SyntheticOptions, other: SyntheticOptions) -> tuple[Truth, ...]:
+    """KL of two products of one law a letter: L times that of the laws."""
+    if (asked.length, asked.letters) != (other.length, other.letters):
+        return ()
+    here, there = _laws(asked)[asked.side], _laws(other)[other.side]
+    kl = asked.length * float((here * np.log(here / there)).sum())
+    return (Truth("kl_divergence", kl, "x", note="KL of the two laws of a letter, times the length"),)
 
 
 TASKS: dict[str, Task] = {
@@ -355,7 +361,9 @@ TASKS: dict[str, Task] = {
     "sticky_channel": Task(("length", "letters", "stay", "error"), _draw_sticky, _sticky_truths),
     "spin_chain": Task(("length", "beta_j"), _draw_spins, _spin_truths),
     "series_channels": Task(("length", "letters", "error"), _draw_series, _series_truths),
-    "product_tables": Task(("length", "letters", "side"), _draw_product, _product_truths),
+    "product_tables": Task(
+        ("length", "letters", "side"), _draw_product, _product_truths, divergences=_product_divergences
+    ),
     "label_noise": Task(("length", "letters", "redrawn"), _draw_label, _label_truths, _check_label),
     "independent": Task(("length", "letters"), _draw_independent, _independent_truths),
 }

@@ -18,7 +18,7 @@ from flows.home import Home
 from flows.liveness import alive, mark_left_runs
 from flows.steps import Answer, Trained
 from flows.study import MeasureSpec, Study
-from flows.truths import known_answers
+from flows.truths import known_answers, known_of_sides
 from infosedd.corpus import Corpus
 from infosedd.errors import InfoseddError, SurroundingsError
 from infosedd.version import VERSION
@@ -163,6 +163,9 @@ def _compared(
 ) -> list[Part]:
     """Train on both corpora and their mixture, as far as they are asked about, and ask; the mixture comes first."""
     sides = comparing.Sides(*corpora)
+    with run.during("ingest"):
+        if known := known_of_sides(study, sides.p, sides.q):
+            run.warehouse.record_truths(known)
     of_p, of_q, of_mixture = comparing.works(study, sides)
     asked = [work.asked if questions is None else questions for work in (of_mixture, of_p, of_q)]
     parts = []

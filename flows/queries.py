@@ -77,10 +77,19 @@ def _queries_of(spec: MeasureSpec, corpus: Corpus, variant: object = "conditiona
         yield {"noised": noised.text, "clean": "+".join(filter(None, [clean.text, z]))}
     else:  # windows are shown, so that one query trains them all
         noised = y
-        show = "window" if spec.mode == "keep" else "all_but_window"
-        yield {"noised": y.text, "clean": x.text, "show": show, "window": spec.window, **({"given": z} if z else {})}
+        shown, show = (x, "window") if spec.mode == "keep" else (_around(x, y, z, corpus), "all_but_window")
+        given = {"given": z} if z else {}
+        yield {"noised": y.text, "clean": shown.text, "show": show, "window": spec.window, **given}
     if z or noised.size > 1:
         yield {"noised": noised.text, "clean": z}
+
+
+def _around(x: Selection, y: Selection, z: str, corpus: Corpus) -> Selection:
+    """All positions of the blocks of x but those of y and z: what the engine shows when it removes a window of x."""
+    taken = _tokens(y.text, corpus) | _tokens(z, corpus)
+    blocks = {name: range(corpus.block(name).length) for name, _ in x.parts}
+    rest = {name: [i for i in positions if (name, i) not in taken] for name, positions in blocks.items()}
+    return Selection.of(rest, corpus.blocks)
 
 
 def _noises_x(x: Selection, y: Selection) -> bool:

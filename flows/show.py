@@ -227,19 +227,23 @@ def _nats(estimate: Estimate | None) -> str:
 
 def _show_profile(answer: Answer, corpus: Corpus, sites: Sequence[Site]) -> None:
     spec = answer.spec
-    verb = "carries alone" if spec.mode == "keep" else "leaves when all else is removed"
-    print(f"{spec.label}: what each of {len(answer.estimates)} windows of {spec.window} {verb}, the highest first")
+    windows = f"each of {len(answer.estimates)} windows of {spec.window}"
+    if spec.mode == "keep":
+        print(f"{spec.label}: what {windows} carries alone, the highest first")
+    else:
+        print(f"{spec.label}: what the rest of the block carries without {windows}, the lowest first")
     rows = [
         [e.x, f"{e.nats:.4f}", f"{e.std_error:.4f}", f"{e.bits:.4f}", _nats(e.other("dynkin")), _at(e, corpus, sites)]
-        for e in _highest(answer)
+        for e in _most_telling(answer)
     ]
     show_table(["window", "nats", "std error", "bits", "dynkin", "known site"], rows)
 
 
-def _highest(answer: Answer) -> list[Estimate]:
-    """The windows with most information, none of which overlaps a higher one."""
+def _most_telling(answer: Answer) -> list[Estimate]:
+    """The windows with most information, or without which least is left; none overlaps one before it."""
     chosen: list[int] = []
-    for i in sorted(range(len(answer.estimates)), key=lambda i: -answer.estimates[i].nats):
+    sign = -1 if answer.spec.mode == "keep" else 1
+    for i in sorted(range(len(answer.estimates)), key=lambda i: sign * answer.estimates[i].nats):
         if all(abs(i - j) * answer.spec.step >= answer.spec.window for j in chosen):
             chosen.append(i)
         if len(chosen) == N_TOP_WINDOWS:

@@ -119,10 +119,10 @@ class Questions(ABC):
         *,
         mode: Mode = "whole",
     ) -> Estimate:
-        """I(X; Y | Z) in nats. With mode ``remove``, X is all of its blocks but the positions of ``x``."""
+        """I(X; Y | Z) in nats. With mode ``remove``, X is all of its blocks but ``x`` itself, and but y and z."""
         named, target, z = self._select(x), self._select(y), self._given(condition)
-        shown = self._complement(named) if mode == "remove" else named
         _require_disjoint(named, target, z)
+        shown = self._complement(named, target + z) if mode == "remove" else named
         noised, clean = self._sides(shown, target)
         plan = measures.mutual_information(
             self.layout, clean, noised, z, variant=self.config.variant, order=self.config.resolved_order
@@ -395,10 +395,13 @@ class Questions(ABC):
     def _given(self, condition: str | None) -> Selection:
         return self._select(condition) if condition else EMPTY
 
-    def _complement(self, selection: Selection) -> Selection:
-        """The other positions of the blocks that a selection touches."""
+    def _complement(self, selection: Selection, others: Selection) -> Selection:
+        """The other positions of the blocks that a selection touches, without those of ``others``."""
         lengths = {block.name: block.length for block in self.layout.blocks}
-        rest = {name: sorted(set(range(lengths[name])) - set(positions)) for name, positions in selection.parts}
+        rest = {
+            name: sorted(set(range(lengths[name])) - set(positions) - set(others.positions(name)))
+            for name, positions in selection.parts
+        }
         if not any(rest.values()):
             raise InputError(
                 f"nothing is left of {selection.text!r} when it is removed", remedy="name a smaller window"

@@ -28,15 +28,16 @@ ORDER BY study, corpus_name, value_nats DESC
         "side_by_side",
         "Do the two formulas agree, and what would counting have said (it saturates near ln n)?",
         """
-SELECT study, corpus_name, measure, x, y, z,
+SELECT study, corpus_name, reference.name AS reference_name, measure, x, y, z,
        max(value_nats) FILTER (WHERE estimator = 'loss_difference') AS loss_difference_nats,
        max(value_nats) FILTER (WHERE estimator = 'dynkin') AS dynkin_nats,
        max(value_nats) FILTER (WHERE estimator = 'plug_in') AS plug_in_nats,
        max(diagnostics['ln_n']) AS ln_n
-FROM latest_estimates
+FROM latest_estimates AS e
+LEFT JOIN corpora AS reference ON reference.corpus_id = e.reference_corpus_id
 WHERE mode = 'whole'
-GROUP BY study, corpus_name, measure, x, y, z
-ORDER BY study, corpus_name, measure, x
+GROUP BY study, corpus_name, reference_name, measure, x, y, z
+ORDER BY study, corpus_name, reference_name, measure, x
 """,
     ),
     Example(
@@ -65,7 +66,7 @@ LIMIT 10
         "changes",
         "What changed against the previous run of the same study?",
         """
-SELECT study, corpus_name, measure, mode, x, y, previous_value_nats, value_nats, change_nats,
+SELECT study, corpus_name, reference_name, measure, mode, x, y, previous_value_nats, value_nats, change_nats,
        change_nats / nullif(change_std_error_nats, 0) AS change_in_std_errors
 FROM estimate_changes
 WHERE estimator = 'loss_difference' AND previous_run_id IS NOT NULL
@@ -80,7 +81,7 @@ LIMIT 20
 SELECT study, corpus_name, measure, x, y, estimator, truth_nats, value_nats, error_nats, relative_error, agrees
 FROM estimates_against_truths
 WHERE bound = 'exact'
-ORDER BY study, corpus_name, measure, abs(error_nats)
+ORDER BY study, corpus_name, measure, reference_corpus_id, abs(error_nats)
 """,
     ),
     Example(

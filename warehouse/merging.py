@@ -21,16 +21,20 @@ WHERE excluded.shown_at > shown_at
 _ONLY_THE_LAST = (
     "QUALIFY row_number() OVER (PARTITION BY quantity_id ORDER BY shown_at DESC, created_at DESC, estimate_id DESC) = 1"
 )
-_SHOWN_BY_RUN = """
-SELECT e.*, c.name AS corpus_name, r.started_at AS shown_at
-FROM shown_frame AS e JOIN corpora AS c ON c.corpus_id = e.corpus_id, runs AS r WHERE r.run_id = ?
+_COLUMNS = "e.*, c.name AS corpus_name, coalesce(o.name, e.reference_corpus_id) AS reference_name"
+_SHOWN_BY_RUN = f"""
+SELECT {_COLUMNS}, (SELECT started_at FROM runs WHERE run_id = ?) AS shown_at
+FROM shown_frame AS e
+JOIN corpora AS c ON c.corpus_id = e.corpus_id
+LEFT JOIN corpora AS o ON o.corpus_id = e.reference_corpus_id
 """
-_SHOWN_EVER = """
-SELECT e.*, c.name AS corpus_name, r.started_at AS shown_at
+_SHOWN_EVER = f"""
+SELECT {_COLUMNS}, r.started_at AS shown_at
 FROM run_estimates AS s
 JOIN runs AS r ON r.run_id = s.run_id
 JOIN estimates AS e ON e.estimate_id = s.estimate_id
 JOIN corpora AS c ON c.corpus_id = e.corpus_id
+LEFT JOIN corpora AS o ON o.corpus_id = e.reference_corpus_id
 """
 
 
@@ -47,9 +51,16 @@ def rebuild_latest(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def _upsert_latest(con: duckdb.DuckDBPyConnection, shown: str, only_the_last: str, params: list) -> None:
-    for scope, corpus in (("corpus", "corpus_id"), ("name", "corpus_name")):
+    scopes = (("corpus", "corpus_id", "reference_corpus_id"), ("name", "corpus_name", "reference_name"))
+    for scope, corpus, reference in scopes:
         key = _unambiguous("study", corpus, "measure", "mode", "x", "y", "z", "estimator")
-        parts = {"key": f"'{scope}' || {key}", "scope": scope, "shown": shown, "only_the_last": only_the_last}
+        only_divergences = f"coalesce({_unambiguous(reference)}, '')"
+        parts = {
+            "key": f"'{scope}' || {key} || {only_divergences}",
+            "scope": scope,
+            "shown": shown,
+            "only_the_last": only_the_last,
+        }
         con.execute(_UPSERT_LATEST.format(**parts), params)
 
 

@@ -56,7 +56,10 @@ class Origin:
 
 @dataclass(frozen=True)
 class Truth:
-    """A known answer about a corpus, in nats; ``bound`` says whether it is the truth itself or bounds it."""
+    """A known answer about a corpus, in nats; ``bound`` says whether it is the truth itself or bounds it.
+
+    A divergence is from the corpus ``reference_corpus_id``, which is empty for all else.
+    """
 
     study: str
     corpus_id: str
@@ -68,6 +71,7 @@ class Truth:
     z: str = ""
     mode: str = "whole"
     bound: Literal["exact", "lower", "upper"] = "exact"
+    reference_corpus_id: str = ""
 
 
 @dataclass(frozen=True)

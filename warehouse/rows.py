@@ -41,7 +41,9 @@ _ESTIMATE_COLUMNS: dict = {
     "created_at": _TIME,
 }
 _TRUTH_COLUMNS: dict = {
-    **dict.fromkeys(("study", "corpus_id", "measure", "mode", "x", "y", "z", "bound"), pl.String),
+    **dict.fromkeys(
+        ("study", "corpus_id", "measure", "mode", "x", "y", "z", "reference_corpus_id", "bound"), pl.String
+    ),
     "value_nats": pl.Float64,
     "source": pl.String,
     "created_at": _TIME,
@@ -178,11 +180,14 @@ def truth_rows(truths: Sequence[Truth]) -> pl.DataFrame:
     """One row per known answer; of two with one key the last is kept."""
     return _unique_rows(
         (
-            (t.study, t.corpus_id, t.measure, t.mode, t.x, t.y, t.z, t.bound, t.value_nats, t.source, now())
+            (
+                *(t.study, t.corpus_id, t.measure, t.mode, t.x, t.y, t.z, t.reference_corpus_id, t.bound),
+                *(t.value_nats, t.source, now()),
+            )
             for t in truths
         ),
         _TRUTH_COLUMNS,
-        n_keys=8,
+        n_keys=9,
     )
 
 

@@ -123,7 +123,11 @@ class Warehouse:
 
     def record_truths(self, truths: Sequence[Truth]) -> None:
         """Add known answers; one with a key that is there replaces the old value."""
-        self._replace("truths", rows.truth_rows(truths), corpora=[t.corpus_id for t in truths])
+        self._replace(
+            "truths",
+            rows.truth_rows(truths),
+            corpora=[i for t in truths for i in (t.corpus_id, t.reference_corpus_id) if i],
+        )
 
     def record_checks(self, checks: Sequence[Check]) -> None:
         """Add outcomes of checks; one with a key that is there replaces the old outcome."""

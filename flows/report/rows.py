@@ -140,6 +140,7 @@ _ESTIMATE_ROWS = """
     left join truths as t on t.bound = 'exact'
         and (t.study, t.corpus_id, t.measure, t.mode, t.x, t.y, t.z)
           = (e.study, e.corpus_id, e.measure, e.mode, e.x, e.y, e.z)
+        and t.reference_corpus_id = coalesce(e.reference_corpus_id, '')
     where r.run_id = ?
     order by r.rowid
 """

@@ -92,12 +92,17 @@ def test_draws_agree_with_every_truth_by_counting(task):
 
 
 def test_product_tables_kl():
-    here, truths = draw("product_tables", n=100_000, length=2, seed=1, side="p")
-    there, _ = draw("product_tables", n=100_000, length=2, seed=1, side="q")
+    options = {"task": "product_tables", "n": 100_000, "length": 2, "seed": 1}
+    here, there = (connectors.ingest("synthetic", [], {**options, "side": side}, name=side) for side in "pq")
+    truths = connectors.divergences("synthetic", {**options, "side": "p"}, {**options, "side": "q"})
     p, q = (np.bincount(corpus.tokens["x"].ravel(), minlength=4) / 200_000 for corpus in (here, there))
     kl = next(truth.nats for truth in truths if truth.measure == "kl_divergence")
     assert 2 * (p * np.log(p / q)).sum() == pytest.approx(kl, abs=0.01)
     assert kl > 0.05
+    assert connectors.divergences("synthetic", options, options)[0].nats == 0
+    assert connectors.divergences("synthetic", options, {**options, "length": 3}) == ()
+    assert connectors.divergences("synthetic", {"task": "parity"}, options) == ()
+    assert connectors.divergences("table", {}, {}) == ()
 
 
 @pytest.mark.parametrize("nats", [0.0, 0.05, 0.5, 1.0, 1.3])

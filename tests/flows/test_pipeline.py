@@ -10,6 +10,7 @@ from flows import steps
 from flows.home import Home
 from flows.pipeline import Steps, carry_out
 from flows.queries import asking, training_queries
+from flows.show import show_answers
 from flows.stored import keys_of
 from flows.study import MeasureSpec, Study
 from infosedd.corpus import Corpus
@@ -163,6 +164,35 @@ def test_the_model_is_trained_for_the_studys_questions(study: Study, home: Home)
     assert len(training_queries(asking(study, [other], corpus), corpus)) == 4
     named = study.model_copy(update={"model": {**study.model, "queries": [{"noised": "label", "clean": "x"}]}})
     assert training_queries(named, corpus) == ({"noised": "label", "clean": "x"},)
+
+
+def test_a_window_of_a_part_is_removed_from_the_whole_block(study: Study, home: Home) -> None:
+    corpus = Corpus.load(home.corpus(steps.ingest(study, home)))
+
+    def asked(**parts: str) -> tuple:
+        spec = MeasureSpec(measure="mutual_information", mode="remove", window=2, **parts)
+        return training_queries(study.model_copy(update={"measures": (spec,)}), corpus)
+
+    removing = {"show": "all_but_window", "window": 2}
+    assert asked(x="x[1:4]", y="label") == ({"noised": "label", "clean": "x", **removing},)
+    assert asked(x="x[0:3]", y="x[5]", z="x[4]") == (
+        {"noised": "x[5]", "clean": "x[0:4]", **removing, "given": "x[4]"},
+        {"noised": "x[5]", "clean": "x[4]"},
+    )
+    removed = MeasureSpec(measure="mutual_information", x="x[2:6]", y="label", mode="remove", window=2, step=2)
+    outcome = carry_out(study.model_copy(update={"measures": (removed,)}), home, report=False)
+    first_seen = {e.x: e.nats for e in outcome.answers[0].estimates}  # the label is the first letter's, outside x
+    assert set(first_seen) == {"x[2:4]", "x[4:6]"} and min(first_seen.values()) > 0.3
+
+
+def test_what_is_left_without_a_window_is_printed_lowest_first(
+    study: Study, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    removed = MeasureSpec(measure="mutual_information", x="x", y="label", mode="remove", window=2, step=2)
+    show_answers(carry_out(study.model_copy(update={"measures": (removed,)}), home, report=False))
+    said = capsys.readouterr().out
+    assert "what the rest of the block carries without each of 3 windows of 2, the lowest first" in said
+    assert said.index("x[0:2]") < said.index("x[2:4]")
 
 
 def test_stored_answers_are_told_by_their_canonical_names(study: Study, home: Home) -> None:

@@ -2,13 +2,15 @@
 
 from math import log
 
+import numpy as np
 import pytest
 
 from flows.home import Home
 from flows.launch import ingest_alone
 from flows.pipeline import carry_out
+from flows.steps import read
 from flows.study import MeasureSpec, Source, Study, build_study
-from flows.truths import known_answers
+from flows.truths import known_answers, known_of_sides
 from infosedd.errors import InputError
 from warehouse import queries
 
@@ -78,3 +80,43 @@ def test_a_part_asked_for_by_its_range_is_the_named_part() -> None:
 def test_nothing_to_read_is_refused(home: Home) -> None:
     with pytest.raises(InputError, match="neither a connector nor a source"):
         ingest_alone(Source(), "data", home)
+
+
+def test_both_divergences_of_a_drawn_comparison_stand_beside_their_exact_values(home: Home) -> None:
+    raw = {
+        "name": "temperatures",
+        "source": {"connector": "ising", "options": {"length": 2, "n": 400}},
+        "grid": {"temperature": [2.5, 5.0]},
+        "compare": {},
+        "model": {"network": [{"kind": "pairwise"}], "training": TRAINING, "folds": 2},
+        "measures": [
+            {"measure": "kl_divergence", "x": ""},
+            {"measure": "entropy", "x": "spins"},
+            {"measure": "jensen_shannon_divergence", "x": ""},
+        ],
+    }
+    outcome = carry_out(build_study(raw, (), "temperatures"), home, report=False)
+    cold, hot = (part.corpus for part in outcome.parts if len(part.corpus.blocks) == 1)
+    rows = queries.run(
+        home.path,
+        "select measure, corpus_id, reference_corpus_id, truth_nats from estimates_against_truths"
+        " where estimator = 'loss_difference'",
+    ).rows()
+    found = {row[:3]: row[3] for row in rows}
+    assert set(found) == {
+        ("kl_divergence", cold.corpus_id, hot.corpus_id),
+        ("kl_divergence", hot.corpus_id, cold.corpus_id),
+        ("entropy", cold.corpus_id, None),
+        ("entropy", hot.corpus_id, None),
+    }
+    states = 2 * ((np.arange(16)[:, None] >> np.arange(4)) & 1) - 1
+    bonds = 2 * (states * states[:, [1, 0, 3, 2]] + states * states[:, [2, 3, 0, 1]]).sum(1) / 2
+    laws = {t: np.exp(bonds / t) / np.exp(bonds / t).sum() for t in (2.5, 5.0)}
+    kl = {(a, b): float((laws[a] * np.log(laws[a] / laws[b])).sum()) for a, b in ((2.5, 5.0), (5.0, 2.5))}
+    assert found["kl_divergence", cold.corpus_id, hot.corpus_id] == pytest.approx(kl[2.5, 5.0])
+    assert found["kl_divergence", hot.corpus_id, cold.corpus_id] == pytest.approx(kl[5.0, 2.5])
+
+
+def test_two_files_have_no_known_divergence(study: Study) -> None:
+    corpus = read(study.source, "small")
+    assert known_of_sides(study, corpus, corpus) == ()

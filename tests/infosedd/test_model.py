@@ -87,6 +87,8 @@ def test_one_model_answers_for_parts(letters: tuple[ScoreModel, float]) -> None:
     model, truth = letters
     near(model.mutual_information("x[0]", "y"), truth / 3, largest_error=0.04, stated_bias=0.03)
     near(model.mutual_information("x[0]", "y", mode="remove"), truth * 2 / 3, largest_error=0.04, stated_bias=0.03)
+    rest = model.mutual_information("y[0]", "y[2]", mode="remove")  # of y[1] about y[2], which are independent
+    near(rest, 0.0, largest_error=0.04, stated_bias=0.03)
     near(model.entropy("y"), 3 * math.log(4), largest_error=0.04, stated_bias=0.02)
     near(model.entropy("y", condition="x"), 3 * math.log(4) - truth, largest_error=0.04, stated_bias=0.03)
     given = model.mutual_information("x[0]", "y", condition="x[1:3]")

@@ -196,7 +196,8 @@ def test_a_kill_right_after_a_migration_leaves_a_file_that_opens(
 def test_checks_and_defaults_call_no_functions() -> None:
     for migration in schema.migrations():
         code = re.sub(r"^--.*$|'[^']*'", "", migration.sql, flags=re.MULTILINE)
-        called = set(re.findall(r"\b([a-z_]+)\(", code))
+        definitions = [part for part in code.split(";") if re.search(r"CREATE TABLE|ALTER TABLE", part)]
+        called = {name for part in definitions for name in re.findall(r"\b([a-z_]+)\(", part)}
         assert called == set(), f"{migration.name} calls {called}"
 
 
@@ -211,6 +212,27 @@ def test_a_view_whose_file_changed_is_made_anew_and_one_that_is_gone_is_dropped(
     schema.migrate(con, copy)
     assert columns_of(con, "failed_runs")[0] == "run_id"
     assert columns_of(con, "bygone") == []
+
+
+def test_schema_2_tells_the_references_of_divergences_apart(tmp_path: Path, make) -> None:
+    """A file of schema 1 had one latest estimate for all references of a corpus; the migration finds the others."""
+    home = tmp_path / "home"
+    make.fill_compared(Warehouse(home))
+    Warehouse(home).publish()
+    con = duckdb.connect(str(tmp_path / "old.duckdb"))
+    schema.migrate(con, tmp_path, stop=1)
+    con.execute(f"ATTACH '{home / 'warehouse.duckdb'}' AS now (READ_ONLY)")
+    for table in ("runs", "corpora", "score_models", "estimates", "run_estimates"):
+        con.execute(f"INSERT INTO {table} SELECT * FROM now.{table}")
+    con.execute("INSERT INTO truths BY NAME SELECT * EXCLUDE reference_corpus_id FROM now.truths "
+                "QUALIFY row_number() OVER (PARTITION BY measure) = 1")  # fmt: skip
+    con.execute("INSERT INTO latest_index SELECT 'one of all', * EXCLUDE quantity_id FROM now.latest_index LIMIT 1")
+    schema.migrate(con, tmp_path)
+    both = [
+        con.execute(f"FROM {table} ORDER BY quantity_id").fetchall() for table in ("latest_index", "now.latest_index")
+    ]
+    assert both[0] == both[1] and len(both[0]) == 8  # two scopes, two references, two estimators
+    assert con.execute("SELECT reference_corpus_id, source FROM truths").fetchall() == [("", "by design")]
 
 
 def test_migrations_that_skip_a_number_are_refused(tmp_path: Path) -> None:
@@ -251,6 +273,26 @@ def scratch(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> duckdb.Du
     copy = tmp_path_factory.mktemp("scratch") / "copy.duckdb"
     shutil.copyfile(filled / WRITER_FILE, copy)
     return duckdb.connect(str(copy))
+
+
+@pytest.mark.parametrize("fixture", FIXTURES[:-1], ids=lambda f: f.stem)
+def test_a_kill_right_after_any_migration_leaves_a_file_that_opens(fixture: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.duckdb"
+    shutil.copyfile(fixture, copy)
+    script = (
+        "import duckdb, os, sys\ncon = duckdb.connect(sys.argv[1])\n"
+        "con.execute('PRAGMA disable_checkpoint_on_shutdown')\n"
+        "con.execute('BEGIN;' + sys.argv[2] + ';COMMIT')\nos.kill(os.getpid(), 9)"
+    )
+    version = int(fixture.stem.rpartition("_")[2])
+    sql = schema.migrations()[version].sql
+    done = subprocess.run([sys.executable, "-c", script, copy, sql], check=False, capture_output=True, text=True)
+    assert done.returncode == -9, done.stderr
+    assert copy.with_name("copy.duckdb.wal").exists()
+    con = duckdb.connect(str(copy))
+    assert con.execute("SELECT count(*) FROM truths").fetchall() == [(1,)]
+    with pytest.raises(duckdb.ConstraintException):
+        con.execute("INSERT INTO truths SELECT * FROM truths")
 
 
 @pytest.mark.parametrize(("table", "change"), CONSTRAINTS)

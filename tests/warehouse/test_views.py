@@ -1,6 +1,7 @@
 """Each view against its stated key and invariants, on data made for it."""
 
 import math
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -45,13 +46,22 @@ def history(make, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.fixture(scope="module")
+def compared(make, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One corpus against two references in each of two runs, with truths and scores; see make_fixture."""
+    home = tmp_path_factory.mktemp("compared") / "home"
+    make.fill_compared(Warehouse(home))
+    Warehouse(home).publish()
+    return home
+
+
 KEYS = {
-    "latest_estimates": QUANTITY.format(corpus="corpus_name"),
+    "latest_estimates": QUANTITY.format(corpus="corpus_name") + ", reference_corpus_id",
     "information_profile": "study, corpus_id, mode, x, y, estimator",
     "entropy_per_token": "study, corpus_name, mode, x, z, estimator",
     "estimate_changes": "run_id, estimate_id",
-    "estimates_against_truths": QUANTITY.format(corpus="corpus_id") + ", bound",
-    "summariser_ranking": "study, measure, x, y, z, score, corpus_name",
+    "estimates_against_truths": QUANTITY.format(corpus="corpus_id") + ", reference_corpus_id, bound",
+    "summariser_ranking": "study, measure, x, y, z, reference_corpus_id, score, corpus_name",
     "model_lineage": "model_id",
     "run_history": "run_id",
     "failed_runs": "run_id",
@@ -64,11 +74,11 @@ def test_every_view_has_its_key_here() -> None:
 
 
 @pytest.mark.parametrize("view", KEYS)
-def test_the_key_is_unique_and_the_one_that_is_stated(filled: Path, history: Path, view: str) -> None:
+def test_the_key_is_unique_and_the_one_that_is_stated(filled: Path, history: Path, compared: Path, view: str) -> None:
     sql = next(v.sql for v in schema.views() if v.name == view)
     assert f"-- Key: {KEYS[view]}." in sql
     rows = 0
-    for home in (filled, history):
+    for home in (filled, history, compared):
         total, different = queries.run(
             home,
             f"SELECT (SELECT count(*) FROM {view}), (SELECT count(*) FROM (SELECT DISTINCT {KEYS[view]} FROM {view}))",
@@ -80,18 +90,25 @@ def test_the_key_is_unique_and_the_one_that_is_stated(filled: Path, history: Pat
 
 LATEST = """
 SELECT e.estimate_id FROM run_estimates s JOIN runs r USING (run_id) JOIN estimates e USING (estimate_id)
-JOIN corpora c USING (corpus_id)
+JOIN corpora c USING (corpus_id) LEFT JOIN corpora o ON o.corpus_id = e.reference_corpus_id
 QUALIFY row_number() OVER (
-    PARTITION BY e.study, {corpus}, e.measure, e.mode, e.x, e.y, e.z, e.estimator
+    PARTITION BY e.study, {corpus}, {reference}, e.measure, e.mode, e.x, e.y, e.z, e.estimator
     ORDER BY r.started_at DESC, e.created_at DESC, e.estimate_id DESC) = 1
 """
 
 
-@pytest.mark.parametrize(("scope", "corpus"), [("name", "c.name"), ("corpus", "e.corpus_id")])
-def test_the_index_of_the_latest_is_what_its_definition_says(filled: Path, history: Path, scope, corpus) -> None:
-    for home in (filled, history):
+SCOPES = [("name", "c.name", "o.name"), ("corpus", "e.corpus_id", "e.reference_corpus_id")]
+
+
+@pytest.mark.parametrize(("scope", "corpus", "reference"), SCOPES)
+def test_the_index_of_the_latest_is_what_its_definition_says(
+    filled: Path, history: Path, compared: Path, scope: str, corpus: str, reference: str
+) -> None:
+    for home in (filled, history, compared):
         kept = queries.run(home, "SELECT estimate_id FROM latest_index WHERE scope = ?", [scope])["estimate_id"]
-        assert sorted(kept) == sorted(queries.run(home, LATEST.format(corpus=corpus))["estimate_id"])
+        assert sorted(kept) == sorted(
+            queries.run(home, LATEST.format(corpus=corpus, reference=reference))["estimate_id"]
+        )
 
 
 def test_the_latest_is_what_the_last_run_showed_even_if_it_is_old(history: Path) -> None:
@@ -205,3 +222,35 @@ def test_history_costs_and_failures(filled: Path, history: Path) -> None:
     assert runs["run_number"].to_list() == [1, 2, 3, 1]
     assert runs["n_estimates"].to_list() == [13, 13, 0, 9]
     assert all(seconds >= 0 for seconds in runs["run_seconds"])
+
+
+def test_divergences_from_two_references_are_two_quantities(compared: Path) -> None:
+    latest = queries.run(
+        compared,
+        "SELECT o.name, e.value_nats FROM latest_estimates AS e JOIN corpora AS o "
+        "ON o.corpus_id = e.reference_corpus_id WHERE estimator = 'loss_difference' ORDER BY 1",
+    ).rows()
+    assert latest == [("hot", pytest.approx(0.35)), ("warm", pytest.approx(0.25))]  # of the second run
+    changes = queries.run(
+        compared,
+        "SELECT reference_name, change_nats FROM estimate_changes "
+        "WHERE previous_run_id IS NOT NULL AND estimator = 'loss_difference' ORDER BY 1",
+    ).rows()
+    assert changes == [("hot", pytest.approx(0.05)), ("warm", pytest.approx(0.05))]
+    truths = queries.run(
+        compared,
+        "SELECT o.name, truth_nats FROM estimates_against_truths AS e JOIN corpora AS o "
+        "ON o.corpus_id = e.reference_corpus_id WHERE estimator = 'loss_difference' ORDER BY 1",
+    ).rows()
+    assert truths == [("hot", pytest.approx(0.31)), ("warm", pytest.approx(0.21))]
+    assert set(queries.run(compared, "SELECT n_ranked FROM summariser_ranking")["n_ranked"]) == {1}
+
+
+def test_new_content_under_the_names_of_a_comparison_replaces_the_old(compared: Path, tmp_path: Path, make) -> None:
+    warehouse = Warehouse(Path(shutil.copytree(compared, tmp_path / "home")))
+    make.compare(warehouse, "compare-3", seed=50, shift=0.4)
+    warehouse.publish()
+    latest = queries.run(
+        warehouse.home, "SELECT value_nats FROM latest_estimates WHERE estimator = 'loss_difference' ORDER BY 1"
+    )
+    assert latest["value_nats"].to_list() == [pytest.approx(0.6), pytest.approx(0.7)]

@@ -1,7 +1,7 @@
 -- Grain: one row per estimate that a run showed, beside the same quantity in the run before it that showed it.
 -- Key: run_id, estimate_id.
 -- Invariants: previous_run_id is a run of the same study that started earlier and showed the same corpus name,
---   measure, mode, x, y, z, estimator and seed, or NULL for the first; change_nats = value_nats -
+--   measure, mode, x, y, z, estimator, seed and name of the reference corpus, or NULL for the first; change_nats = value_nats -
 --   previous_value_nats; a reused estimate has change_nats 0 and change_std_error_nats 0.
 -- Reads: run_estimates, runs, estimates, corpora
 CREATE OR REPLACE VIEW estimate_changes AS
@@ -9,11 +9,13 @@ WITH shown AS (
     SELECT
         r.study, r.run_id, r.started_at, c.name AS corpus_name,
         e.measure, e.mode, e.x, e.y, e.z, e.estimator, e.seed,
+        coalesce(o.name, e.reference_corpus_id) AS reference_name,
         e.estimate_id, e.corpus_id, e.model_id, e.value_nats, e.std_error_nats, e.created_at
     FROM run_estimates AS s
     JOIN runs AS r ON r.run_id = s.run_id
     JOIN estimates AS e ON e.estimate_id = s.estimate_id
     JOIN corpora AS c ON c.corpus_id = e.corpus_id
+    LEFT JOIN corpora AS o ON o.corpus_id = e.reference_corpus_id
 ),
 paired AS (
     SELECT
@@ -25,12 +27,12 @@ paired AS (
     FROM (
         SELECT * FROM shown
         QUALIFY row_number() OVER (
-            PARTITION BY study, run_id, corpus_name, measure, mode, x, y, z, estimator, seed
+            PARTITION BY study, run_id, corpus_name, measure, mode, x, y, z, estimator, seed, reference_name
             ORDER BY created_at DESC, estimate_id DESC
         ) = 1
     ) AS one_a_run
     WINDOW quantity AS (
-        PARTITION BY study, corpus_name, measure, mode, x, y, z, estimator, seed
+        PARTITION BY study, corpus_name, measure, mode, x, y, z, estimator, seed, reference_name
         ORDER BY started_at, run_id
     )
 )
@@ -42,7 +44,8 @@ SELECT
     CASE
         WHEN estimate_id = previous_estimate_id THEN 0.0
         ELSE sqrt(std_error_nats * std_error_nats + previous_std_error_nats * previous_std_error_nats)
-    END AS change_std_error_nats
+    END AS change_std_error_nats,
+    reference_name
 FROM paired;
 COMMENT ON VIEW estimate_changes IS 'Every estimate that a run showed, beside the same quantity (and seed) in the previous run of the study that showed it; one row per run and estimate.';
 COMMENT ON COLUMN estimate_changes.study IS 'Name of the study.';
@@ -63,3 +66,4 @@ COMMENT ON COLUMN estimate_changes.previous_estimate_id IS 'The estimate it show
 COMMENT ON COLUMN estimate_changes.previous_value_nats IS 'Its value, in nats; NULL for the first.';
 COMMENT ON COLUMN estimate_changes.change_nats IS 'Value less previous value, in nats; NULL for the first.';
 COMMENT ON COLUMN estimate_changes.change_std_error_nats IS 'Standard error of the change if the two are independent, in nats; 0 where the estimate was reused, NULL where one has no error.';
+COMMENT ON COLUMN estimate_changes.reference_name IS 'Name of the other corpus of a divergence: corpora.name; NULL elsewhere.';

@@ -1,5 +1,5 @@
 -- Grain: one row per latest estimate of a corpus and known answer about it.
--- Key: study, corpus_id, measure, mode, x, y, z, estimator, bound.
+-- Key: study, corpus_id, measure, mode, x, y, z, estimator, reference_corpus_id, bound.
 -- Invariants: error_nats = value_nats - truth_nats; agrees says whether the 95 % interval allows the truth: it
 --   holds it (exact), reaches up to it (lower) or down to it (upper); NULL where the estimate has no interval.
 -- Reads: latest_index, estimates, corpora, truths
@@ -15,13 +15,14 @@ SELECT
         WHEN 'lower' THEN e.ci_high_nats >= t.value_nats
         WHEN 'upper' THEN e.ci_low_nats <= t.value_nats
     END AS agrees,
-    t.source AS truth_source, e.n_samples, e.estimate_id
+    t.source AS truth_source, e.n_samples, e.estimate_id, e.reference_corpus_id
 FROM latest_index AS l
 JOIN estimates AS e ON e.estimate_id = l.estimate_id
 JOIN corpora AS c ON c.corpus_id = e.corpus_id
 JOIN truths AS t
     ON t.study = e.study AND t.corpus_id = e.corpus_id AND t.measure = e.measure
     AND t.mode = e.mode AND t.x = e.x AND t.y = e.y AND t.z = e.z
+    AND t.reference_corpus_id = coalesce(e.reference_corpus_id, '')
 WHERE l.scope = 'corpus';
 COMMENT ON VIEW estimates_against_truths IS 'Latest estimates beside the known answers about the same corpus; one row per estimate and known answer.';
 COMMENT ON COLUMN estimates_against_truths.study IS 'Name of the study.';
@@ -44,3 +45,4 @@ COMMENT ON COLUMN estimates_against_truths.agrees IS 'True where the 95 % interv
 COMMENT ON COLUMN estimates_against_truths.truth_source IS 'Why the answer is known.';
 COMMENT ON COLUMN estimates_against_truths.n_samples IS 'Number of draws the estimate rests on.';
 COMMENT ON COLUMN estimates_against_truths.estimate_id IS 'The estimate: estimates.estimate_id.';
+COMMENT ON COLUMN estimates_against_truths.reference_corpus_id IS 'The other corpus of a divergence: corpora.corpus_id; NULL elsewhere.';

@@ -14,7 +14,7 @@ WITH windows AS (
     FROM latest_index AS l
     JOIN estimates AS e ON e.estimate_id = l.estimate_id
     WHERE l.scope = 'corpus'
-        AND e.measure IN ('mutual_information', 'jensen_shannon_divergence') AND e.z = ''
+        AND e.measure IN ('mutual_information', 'jensen_shannon_divergence') AND e.z = '' AND e.reference_corpus_id IS NULL
         AND e.mode IN ('keep', 'remove')
         AND regexp_full_match(e.x, '[^\[\]+]+(\[\d+(:\d+)?\])?')
 ),
@@ -29,14 +29,14 @@ SELECT
     w.value_nats, w.std_error_nats
 FROM windows AS w
 JOIN lengths AS n ON n.corpus_id = w.corpus_id AND n.block = w.block;
-COMMENT ON VIEW information_profile IS 'The latest information profile of every corpus: what each window of a block says about y, in nats; one row per window, mode and estimator.';
+COMMENT ON VIEW information_profile IS 'The latest information profile of every corpus: what each window of a block (keep), or all but it (remove), says about y, in nats; one row per window, mode and estimator.';
 COMMENT ON COLUMN information_profile.study IS 'Name of the study.';
 COMMENT ON COLUMN information_profile.corpus_id IS 'Corpus: corpora.corpus_id.';
-COMMENT ON COLUMN information_profile.mode IS 'keep (the window alone) or remove (what is lost without it).';
+COMMENT ON COLUMN information_profile.mode IS 'keep (the window alone) or remove (all other positions of its block, without the window).';
 COMMENT ON COLUMN information_profile.x IS 'Block expression of the window, such as promoter[39:45].';
 COMMENT ON COLUMN information_profile.y IS 'Block expression that the window says something about.';
 COMMENT ON COLUMN information_profile.estimator IS 'How it was estimated, as in estimates.estimator.';
 COMMENT ON COLUMN information_profile.window_start IS 'First position of the window, from 0.';
 COMMENT ON COLUMN information_profile.window_stop IS 'Position after the last one of the window.';
-COMMENT ON COLUMN information_profile.value_nats IS 'Mutual information of the window and y, in nats; for remove, what is lost.';
+COMMENT ON COLUMN information_profile.value_nats IS 'Mutual information with y, in nats: of the window (keep), or of the rest of its block (remove); the information of the whole block less the latter is what is lost without the window.';
 COMMENT ON COLUMN information_profile.std_error_nats IS 'Standard error, in nats; NULL where the estimator has none.';

@@ -1,5 +1,6 @@
--- Grain: one row per study, corpus name, measure, mode, x, y, z and estimator: the estimate shown last.
--- Key: study, corpus_name, measure, mode, x, y, z, estimator.
+-- Grain: one row per study, corpus name, measure, mode, x, y, z, estimator and name of the reference corpus (for a
+--   divergence): the estimate shown last.
+-- Key: study, corpus_name, measure, mode, x, y, z, estimator, reference_corpus_id.
 -- Invariants: every row is a row of estimates, unchanged; the last is the one whose run started last, then the
 --   one written last; value_bits = value_nats / ln 2.
 -- Reads: latest_index, estimates, corpora
@@ -15,12 +16,12 @@ FROM latest_index AS l
 JOIN estimates AS e ON e.estimate_id = l.estimate_id
 JOIN corpora AS c ON c.corpus_id = e.corpus_id
 WHERE l.scope = 'name';
-COMMENT ON VIEW latest_estimates IS 'The estimate shown last of every quantity: one row per study, corpus name, measure, mode, x, y, z and estimator.';
+COMMENT ON VIEW latest_estimates IS 'The estimate shown last of every quantity: one row per study, corpus name, measure, mode, x, y, z, estimator and, of a divergence, reference corpus.';
 COMMENT ON COLUMN latest_estimates.estimate_id IS 'Hash of the natural key: estimates.estimate_id.';
 COMMENT ON COLUMN latest_estimates.study IS 'Name of the study.';
 COMMENT ON COLUMN latest_estimates.measure IS 'What was estimated, as in estimates.measure.';
-COMMENT ON COLUMN latest_estimates.mode IS 'whole, keep (the window alone) or remove (what is lost without it).';
-COMMENT ON COLUMN latest_estimates.x IS 'Block expression.';
+COMMENT ON COLUMN latest_estimates.mode IS 'whole (x as it is), keep (the window x alone) or remove (all other positions of its block, without the window x).';
+COMMENT ON COLUMN latest_estimates.x IS 'Block expression; for remove, the window that is left out.';
 COMMENT ON COLUMN latest_estimates.y IS 'Block expression of the other side; empty where the measure has none.';
 COMMENT ON COLUMN latest_estimates.z IS 'Block expression of the condition; empty where there is none.';
 COMMENT ON COLUMN latest_estimates.estimator IS 'How it was estimated, as in estimates.estimator.';

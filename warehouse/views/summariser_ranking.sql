@@ -1,5 +1,5 @@
 -- Grain: one row per study, quantity and score, and corpus (summariser) that has both.
--- Key: study, measure, x, y, z, score, corpus_name.
+-- Key: study, measure, x, y, z, reference_corpus_id, score, corpus_name.
 -- Invariants: only loss_difference estimates of whole blocks; ranks start at 1 for the best and are shared by
 --   equal values; n_ranked is the number of corpora in the ranking.
 -- Reads: latest_estimates, external_scores
@@ -7,13 +7,15 @@ CREATE OR REPLACE VIEW summariser_ranking AS
 SELECT
     e.study, e.measure, e.x, e.y, e.z, s.score, e.corpus_name,
     e.value_nats, e.std_error_nats, s.value AS score_value, s.unit AS score_unit,
-    rank() OVER (PARTITION BY e.study, e.measure, e.x, e.y, e.z, s.score ORDER BY e.value_nats DESC)
-        AS rank_by_information,
     rank() OVER (
-        PARTITION BY e.study, e.measure, e.x, e.y, e.z, s.score
+        PARTITION BY e.study, e.measure, e.x, e.y, e.z, e.reference_corpus_id, s.score ORDER BY e.value_nats DESC
+    ) AS rank_by_information,
+    rank() OVER (
+        PARTITION BY e.study, e.measure, e.x, e.y, e.z, e.reference_corpus_id, s.score
         ORDER BY CASE WHEN s.higher_is_better THEN -s.value ELSE s.value END
     ) AS rank_by_score,
-    count(*) OVER (PARTITION BY e.study, e.measure, e.x, e.y, e.z, s.score) AS n_ranked
+    count(*) OVER (PARTITION BY e.study, e.measure, e.x, e.y, e.z, e.reference_corpus_id, s.score) AS n_ranked,
+    e.reference_corpus_id
 FROM latest_estimates AS e
 JOIN external_scores AS s ON s.study = e.study AND s.corpus_name = e.corpus_name
 WHERE e.mode = 'whole' AND e.estimator = 'loss_difference';
@@ -32,3 +34,4 @@ COMMENT ON COLUMN summariser_ranking.score_unit IS 'Unit of the score''s value.'
 COMMENT ON COLUMN summariser_ranking.rank_by_information IS 'Rank by the estimate, 1 for the highest.';
 COMMENT ON COLUMN summariser_ranking.rank_by_score IS 'Rank by the score, 1 for the best.';
 COMMENT ON COLUMN summariser_ranking.n_ranked IS 'Number of corpora in the ranking.';
+COMMENT ON COLUMN summariser_ranking.reference_corpus_id IS 'The other corpus of a divergence: corpora.corpus_id; NULL elsewhere.';
