@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from flows.checking import Checked, Wanted
 
 
-def launch(study: Study, home: Home, command: str) -> Outcome:
+def launch(study: Study, home: Home, command: str, runner: Runner) -> Outcome:
     """Run a study as a flow in this process; wrong input ends here, before any run exists."""
     prepare(home)
     with on_terminal():
@@ -30,7 +30,14 @@ def launch(study: Study, home: Home, command: str) -> Outcome:
         with server_for(home):
             from flows.study_flow import study_flow
 
-            return study_flow(study=study, home=home.path, corpus_ids=corpus_ids, command=command)
+            return study_flow(
+                study=study,
+                home=home.path,
+                corpus_ids=corpus_ids,
+                command=command,
+                runner=str(runner),
+                workers=runner.workers,
+            )
 
 
 def launch_checks(study: Study, home: Home, wanted: "Wanted", command: str) -> "Checked":

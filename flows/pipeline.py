@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flows import comparing, steps
 from flows.grid import grid_points
@@ -29,6 +29,17 @@ if TYPE_CHECKING:
 VERSIONS_OF = ("torch", "numpy", "prefect", "duckdb", "polars", "pyarrow")
 
 
+Awaited = Callable[[], Any]
+"""Gives a result as soon as it is there."""
+
+
+def at_once(run: "Run", step: str, function: Callable[..., Any], *given: object) -> Awaited:
+    """Does a step here and now."""
+    with run.during(step):
+        result = function(*given)
+    return lambda: result
+
+
 @dataclass(frozen=True)
 class Steps:
     """What a study does; ``study_flow`` puts Prefect tasks in place of the plain functions."""
@@ -39,6 +50,22 @@ class Steps:
     answer: Callable[..., Answer] = steps.answer
     answer_between: Callable[..., Answer] = comparing.answer_between
     report: Callable[..., Path] = steps.report
+    begin: Callable[..., Awaited] = at_once
+    train_network: Callable[..., int] | None = None
+    """Trains one network of a model, where ``begin`` has it done elsewhere."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One corpus of a run, its model, and the answers that are there or to come."""
+
+    study: Study
+    corpus: Corpus
+    model: Trained
+    answers: tuple[Awaited, ...]
+
+    def part(self) -> "Part":
+        return Part(self.study, self.corpus, self.model, tuple(answer() for answer in self.answers))
 
 
 @dataclass(frozen=True)
@@ -109,10 +136,12 @@ def carry_out(
             for corpus in corpora:
                 run.warehouse.record_corpus(corpus)
         if study.compare is not None:
-            parts = _compared(run, study, home, does, corpora, questions)
+            asked = _compared(run, study, home, does, corpora, questions)
         else:
             points = list(zip(grid_points(study), corpora, strict=True))
-            parts = [_point(run, point, home, does, corpus, questions, len(points) > 1) for point, corpus in points]
+            _train_networks(run, points, home, does)
+            asked = [_point(run, point, home, does, corpus, questions, len(points) > 1) for point, corpus in points]
+        parts = [each.part() for each in asked]
         run.warehouse.finish_run(run_id, "completed")
         if publish:
             run.warehouse.publish()
@@ -131,7 +160,7 @@ def _point(
     corpus: Corpus,
     questions: tuple[MeasureSpec, ...] | None,
     one_of_several: bool,
-) -> Part:
+) -> Asked:
     """Train on one corpus and ask what is asked of it."""
     asked = study.measures if questions is None else questions
     with run.during("ingest"):
@@ -142,15 +171,28 @@ def _point(
 
 def _asked_alone(
     run: "Run", study: Study, home: Home, does: Steps, corpus: Corpus, asked: Sequence[MeasureSpec], of: str
-) -> Part:
+) -> Asked:
     """Train on one corpus and ask questions of its model; ``of`` names it where a run has several."""
     with run.during(f"train{of}"):
         trained = does.train(study, home, corpus.corpus_id)
-    answers = []
-    for spec in asked:
-        with run.during(f"estimate {spec.label}{of}"):
-            answers.append(does.answer(study, spec, home, run.run_id, corpus.corpus_id, trained.model_id))
-    return Part(study, corpus, trained, tuple(answers))
+    ids = (run.run_id, corpus.corpus_id, trained.model_id)
+    answers = [does.begin(run, f"estimate {spec.label}{of}", does.answer, study, spec, home, *ids) for spec in asked]
+    return Asked(study, corpus, trained, tuple(answers))
+
+
+def _train_networks(run: "Run", works: Sequence[tuple[Study, Corpus]], home: Home, does: Steps) -> None:
+    """Where work is taken elsewhere: train all networks that are missing, of all corpora at once."""
+    if does.train_network is None:
+        return
+    awaited = []
+    for study, corpus in works:
+        parent_id = steps.parent_of(study, home, corpus.corpus_id)
+        for number in range(steps.n_missing(study, home, corpus.corpus_id)):
+            step = f"train network {number + 1} of {corpus.name}"
+            given = (study, home, corpus.corpus_id, number, parent_id)
+            awaited.append(does.begin(run, step, does.train_network, *given))
+    for result in awaited:
+        result()
 
 
 def _compared(
@@ -160,7 +202,7 @@ def _compared(
     does: Steps,
     corpora: Sequence[Corpus],
     questions: tuple[MeasureSpec, ...] | None,
-) -> list[Part]:
+) -> list[Asked]:
     """Train on both corpora and their mixture, as far as they are asked about, and ask; the mixture comes first."""
     sides = comparing.Sides(*corpora)
     with run.during("ingest"):
@@ -168,6 +210,8 @@ def _compared(
             run.warehouse.record_truths(known)
     of_p, of_q, of_mixture = comparing.works(study, sides)
     asked = [work.asked if questions is None else questions for work in (of_mixture, of_p, of_q)]
+    works = ((of_p, sides.p), (of_q, sides.q), (of_mixture, sides.mixture))
+    _train_networks(run, [(work.study, corpus) for work, corpus in works if work.study.measures], home, does)
     parts = []
     if of_mixture.study.measures:
         parts.append(_asked_alone(run, of_mixture.study, home, does, sides.mixture, asked[0], " of both together"))
@@ -180,13 +224,13 @@ def _compared(
     return [*parts, p, q]
 
 
-def _against(run: "Run", here: Part, there: Part, home: Home, does: Steps) -> Part:
+def _against(run: "Run", here: Asked, there: Asked, home: Home, does: Steps) -> Asked:
     """The part with what is asked of it against the other."""
     sides = [comparing.Side(part.corpus.corpus_id, part.model.model_id, part.corpus.name) for part in (here, there)]
     answers = []
     for spec in comparing.directed(here.study):
-        with run.during(f"estimate {spec.label} of {here.corpus.name} against {there.corpus.name}"):
-            answers.append(does.answer_between(here.study, spec, home, run.run_id, *sides))
+        step = f"estimate {spec.label} of {here.corpus.name} against {there.corpus.name}"
+        answers.append(does.begin(run, step, does.answer_between, here.study, spec, home, run.run_id, *sides))
     return replace(here, answers=(*answers, *here.answers))
 
 

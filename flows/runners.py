@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from flows.settings import settings
 from infosedd.blocks import near_names
 from infosedd.errors import InputError, SurroundingsError
 
@@ -34,6 +35,12 @@ class Runner:
                 "Dask is not installed", where="in --runner", remedy="install it: pip install 'infosedd[dask]'"
             )
         return cls(kind, workers, address)
+
+    @classmethod
+    def chosen(cls, text: str | None, workers: int | None) -> "Runner":
+        """The runner that the options, or else the settings, name."""
+        limits = settings(runner=text, workers=workers)
+        return cls.parse(limits.runner, limits.workers)
 
     def __str__(self) -> str:
         return f"{self.kind}={self.address}" if self.address else self.kind

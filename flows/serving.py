@@ -105,7 +105,9 @@ def close_left(deployment_id: UUID) -> None:
 
 
 def _what(study: Study, home: Home, watched: str | None, runner: Runner) -> tuple[Any, dict[str, Any]]:
-    common = {"study": study.model_dump(mode="json"), "home": str(home.path)}
+    common = {
+        "study": study.model_dump(mode="json"), "home": str(home.path), "runner": str(runner), "workers": runner.workers
+    }  # fmt: skip
     if watched is None:
         from flows.study_flow import study_flow
 
@@ -113,4 +115,4 @@ def _what(study: Study, home: Home, watched: str | None, runner: Runner) -> tupl
     from flows.watch_flow import watch_flow
 
     place = str(Path(watched).expanduser().absolute())
-    return watch_flow, {**common, "place": place, "runner": str(runner), "workers": runner.workers}
+    return watch_flow, {**common, "place": place}

@@ -3,6 +3,7 @@
 Between steps pass paths and hashes, never corpora or models: a step may run in another process.
 """
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from flows.home import Home
+from flows.leash import held_by, stop_signal
 from flows.progress import listener, stage
 from flows.queries import training_queries
 from flows.settings import settings
@@ -57,16 +59,14 @@ def ingest(study: Study, home: Home) -> str:
             where="and this command takes one",
             remedy="run it whole with `infosedd run`, or name one point: --set grid={} --set source.options.NAME=VALUE",
         )
+    _check_source(study)
     corpus = read(study.source, study.corpus_name)
     check(study, corpus)
-    _check_source(study)
     check_model(study, corpus)
     corpus.save(home.corpora)
     return corpus.corpus_id
 
 
-def read(source: Source, name: str) -> Corpus:
-    """The corpus that a source holds."""
 def _check_source(study: Study) -> None:
     """An InputError where the study leaves its data to the user, who gave none."""
     import connectors
@@ -80,6 +80,8 @@ def _check_source(study: Study) -> None:
     )
 
 
+def read(source: Source, name: str) -> Corpus:
+    """The corpus that a source holds."""
     import connectors
 
     stage(f"reading {' '.join(source.path) or source.connector}")
@@ -87,7 +89,7 @@ def _check_source(study: Study) -> None:
 
 
 def check(study: Study, corpus: Corpus) -> None:
-    """An InputError where the study's questions or sites don't fit the corpus."""
+    """An InputError where the study's questions, sites or motifs don't fit the corpus."""
     for number, spec in enumerate(study.measures):
         check_measure(spec, corpus, f"measure {number} of study {study.name}")
     for site in study.sites:
@@ -98,6 +100,10 @@ def check(study: Study, corpus: Corpus) -> None:
                 where=f"in study {study.name}",
                 remedy=f"positions go from 0 to {length - 1}, ranges are half open",
             )
+    if study.motifs is not None:
+        from flows.motifs import check_motifs
+
+        check_motifs(study.motifs, corpus)
 
 
 def check_model(study: Study, corpus: Corpus) -> None:
@@ -114,10 +120,6 @@ def check_model(study: Study, corpus: Corpus) -> None:
 
 def model_config(study: Study, corpus: Corpus) -> "ModelConfig":
     """The configuration of the study's model: as the study says, trained for the questions that it asks."""
-    if study.motifs is not None:
-        from flows.motifs import check_motifs
-
-        check_motifs(study.motifs, corpus)
     from infosedd.config import ModelConfig
 
     try:
@@ -183,9 +185,72 @@ def train(study: Study, home: Home, corpus_id: str) -> Trained:
     use_threads()
     corpus = Corpus.load(home.corpus(corpus_id))
     registry, config = ModelRegistry(home.models), model_config(study, corpus)
-    model, reused = registry.get_or_fit(corpus, config, seed=study.seed, device=settings().device, progress=listener())
+    parent_id = parent_of(study, home, corpus_id)
+    model, reused = registry.get_or_fit(
+        corpus,
+        config,
+        seed=study.seed,
+        device=settings().device,
+        progress=listener(),
+        parent=registry.open(parent_id) if parent_id else None,
+        stop=stop_signal(),
+    )
     Warehouse(home.path).record_model(model.card, registry.path(model.card.model_id))
     return Trained(model.card.model_id, reused, time.monotonic() - start)
+
+
+def parent_of(study: Study, home: Home, corpus_id: str) -> str | None:
+    """Id of the model that the study's model starts from; none unless the study asks for a warm start."""
+    if not study.warm_start:
+        return None
+    from infosedd.lineage import parent_for
+    from infosedd.registry import ModelRegistry
+
+    corpus = Corpus.load(home.corpus(corpus_id))
+    return parent_for(
+        ModelRegistry(home.models),
+        corpus,
+        model_config(study, corpus),
+        study.seed,
+        lambda other: Corpus.load(home.corpus(other)) if home.corpus(other).exists() else None,
+    )
+
+
+def n_missing(study: Study, home: Home, corpus_id: str) -> int:
+    """How many networks are to be trained for the study's model; 0 where it is there."""
+    from infosedd.card import model_id
+    from infosedd.fitting import Fitting
+
+    corpus = Corpus.load(home.corpus(corpus_id))
+    config = model_config(study, corpus)
+    key = model_id(corpus_id, config, study.seed, parent_of(study, home, corpus_id))
+    there = (home.models / key / "card.json").exists()
+    return 0 if there else len(Fitting(corpus, config, study.seed).jobs)
+
+
+def train_network(
+    study: Study, home: Home, corpus_id: str, number: int, parent_id: str | None = None, leash: Path | None = None
+) -> int:
+    """Train one of the networks of the study's model, for ``train`` to gather; returns the id of its process."""
+    from infosedd.registry import ModelRegistry
+
+    stage(f"training network {number + 1}")
+    use_threads()
+    corpus = Corpus.load(home.corpus(corpus_id))
+    registry, config = ModelRegistry(home.models), model_config(study, corpus)
+    parent = registry.open(parent_id) if parent_id else None
+    with held_by(leash):
+        registry.fit_network(
+            corpus,
+            config,
+            number,
+            seed=study.seed,
+            device=settings().device,
+            progress=listener(),
+            parent=parent,
+            stop=stop_signal(),
+        )
+    return os.getpid()
 
 
 def answer(study: Study, spec: MeasureSpec, home: Home, run_id: str, corpus_id: str, model_id: str) -> Answer:

@@ -208,12 +208,25 @@ class Study(Part):
     motifs: Motifs | None = Field(default=None, description="Known motifs that the report places over the profile")
     report: ReportOptions = ReportOptions()
     seed: int = Field(default=0, ge=0, description="Seed of training and of every random draw")
+    warm_start: bool = Field(
+        default=False,
+        description="Start training from the nearest model of the home that has not seen the rows to be judged on",
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _of_name_or_path(cls, value: object) -> object:
         """A flow's parameter may be the name of a study that ships, or the path of one."""
         return _raw_study(value) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _starts_cold_where_it_compares(self) -> "Study":
+        if self.warm_start and self.compare is not None:
+            raise InputError(
+                "a study that compares two corpora can't be warm-started: a model of the one would have seen the other",
+                remedy="leave warm_start out",
+            )
+        return self
 
     @model_validator(mode="after")
     def _compares_what_it_asks(self) -> "Study":
@@ -295,6 +308,12 @@ def with_source(study: Study, sources: Sequence[str]) -> Study:
     return study.model_copy(update={"source": source})
 
 
+def with_motifs(study: Study, path: str) -> Study:
+    """The study with another file of motifs; how they are searched stays."""
+    found = study.motifs or Motifs(path=path)
+    return study.model_copy(update={"motifs": found.model_copy(update={"path": _absolute(path, Path())})})
+
+
 def name_of(sources: Sequence[str]) -> str:
     """What a corpus of these files is called: their names without folders and endings."""
     return "+".join(Path(_split_label(text)[1]).name.split(".")[0] or "source" for text in sources)
@@ -308,12 +327,6 @@ def is_data_file(text: str) -> bool:
 def study_of_data(path: str, question: MeasureSpec, overrides: Sequence[str], seed: int | None) -> Study:
     """A study that asks one question of a data file."""
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", name_of([path])).lstrip("-._") or "data"
-def with_motifs(study: Study, path: str) -> Study:
-    """The study with another file of motifs; how they are searched stays."""
-    found = study.motifs or Motifs(path=path)
-    return study.model_copy(update={"motifs": found.model_copy(update={"path": _absolute(path, Path())})})
-
-
     raw = {"name": name, "source": {"path": _absolute(path, Path())}, "measures": [question.model_dump()]}
     return build_study(raw if seed is None else raw | {"seed": seed}, overrides, name)
 
@@ -353,6 +366,9 @@ def _resolve_paths(raw: dict[str, Any], folder: Path) -> None:
     paths = _listed(source.get("path")) if isinstance(source, dict) else None
     if isinstance(source, dict) and isinstance(paths, list) and all(isinstance(path, str) for path in paths):
         source["path"] = [_absolute(path, folder) for path in paths]
+    motifs = raw.get("motifs")
+    if isinstance(motifs, dict) and isinstance(motifs.get("path"), str):
+        motifs["path"] = _absolute(motifs["path"], folder)
 
 
 def _absolute(text: str, folder: Path) -> str:
@@ -366,6 +382,3 @@ def _absolute(text: str, folder: Path) -> str:
 def _split_label(text: str) -> tuple[str, str]:
     match = _LABELLED.fullmatch(text)
     return (match[1], match[2]) if match and not Path(text).exists() else ("", text)
-    motifs = raw.get("motifs")
-    if isinstance(motifs, dict) and isinstance(motifs.get("path"), str):
-        motifs["path"] = _absolute(motifs["path"], folder)

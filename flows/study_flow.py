@@ -13,7 +13,9 @@ from flows.home import Home
 from flows.hooks import close_in_prefect, tell_failure
 from flows.liveness import mark_left_runs
 from flows.pipeline import Outcome, Steps, carry_out
+from flows.runners import Runner
 from flows.settings import settings
+from flows.spreading import spread
 from flows.study import Study
 from flows.tasks import as_task
 
@@ -38,6 +40,8 @@ def study_flow(
     home: Path | None = None,
     corpus_ids: list[str] | None = None,
     command: str = "",
+    runner: str | None = None,
+    workers: int | None = None,
 ) -> Outcome:
     """Read a study's data, train or reuse its model, estimate, store, report.
 
@@ -46,9 +50,13 @@ def study_flow(
         home: Folder for data, models and results; default: the setting INFOSEDD_HOME
         corpus_ids: The corpora, where they were read already
         command: What resumes the run, shown where it fails
+        runner: threads, processes, dask or dask=ADDRESS; default: the setting INFOSEDD_RUNNER
+        workers: How many networks or measures at once; default: the setting INFOSEDD_WORKERS
     """
-    place = Home.create(home or settings().home)
+    chosen = settings(runner=runner, workers=workers)
+    pool, place = Runner.parse(chosen.runner, chosen.workers), Home.create(home or chosen.home)
     close_in_prefect(mark_left_runs(place))
-    outcome = carry_out(study, place, TASKS, corpus_ids=corpus_ids, flow_run_id=str(flow_run.id), command=command)
+    with spread(TASKS, pool, place) as does:
+        outcome = carry_out(study, place, does, corpus_ids=corpus_ids, flow_run_id=str(flow_run.id), command=command)
     artifacts.show(outcome)
     return outcome

@@ -17,6 +17,7 @@ from prefect.states import Completed, Failed
 
 from flows.home import Home
 from flows.hooks import close_in_prefect, tell_failure
+from flows.leash import leash
 from flows.ledger import Content
 from flows.liveness import mark_left_runs
 from flows.runners import Runner
@@ -69,10 +70,9 @@ def _run_all(
 ) -> Iterable[tuple[Content, FileResult]]:
     if not new:
         return
-    with pool.task_runner() as runner:
-        waiting = {
-            runner.submit(FILE, {"study": study, "path": c.path, "home": home, "command": command}): c for c in new
-        }
+    with pool.task_runner() as runner, leash(home) as held:  # let go of first: then the workers stop
+        common = {"study": study, "home": home, "command": command, "leash": held}
+        waiting = {runner.submit(FILE, {**common, "path": c.path}): c for c in new}
         for future in as_completed(list(waiting)):
             content = waiting[future]
             result = future.result(raise_on_failure=False)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.home import Home
+from flows.leash import held_by
 from flows.ledger import Content, Ledger
 from flows.pipeline import carry_out
 from flows.progress import report as tell
@@ -88,10 +89,11 @@ def watch(
     return Watched(tuple(results), len(files), len(files) - len(new), time.monotonic() - start)
 
 
-def run_file(study: Study, path: Path, home: Home, command: str = "") -> FileResult:
-    """Run the study on one file."""
+def run_file(study: Study, path: Path, home: Home, command: str = "", leash: Path | None = None) -> FileResult:
+    """Run the study on one file; training stops soon after the file ``leash`` is gone."""
     start = time.monotonic()
-    outcome = carry_out(with_source(study, [str(path)]), home, command=command, publish=False, report=False)
+    with held_by(leash):
+        outcome = carry_out(with_source(study, [str(path)]), home, command=command, publish=False, report=False)
     main = next((answer.estimates[0] for answer in outcome.answers), None)
     return FileResult(
         path,

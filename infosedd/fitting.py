@@ -142,18 +142,24 @@ def mix_of(config: ModelConfig, layout: Layout) -> QueryMix:
 
 
 def _start_from(network: ScoreNetwork, parent: "ScoreModel", job: Job) -> None:
-    """Copy what the parent's network of the same job has learned; what is counted stays the corpus's own."""
+    """Copy what the parent's network of the same job has learned; what is counted stays the corpus's own.
+
+    A residual starts silent, as in a new network: the parent's answers what the parent's base left open, and
+    would be switched on untested once the new base has settled. Its inner layers are copied.
+    """
     members = parent.networks[min(job.fold, len(parent.networks) - 1)]
-    learned = [*members[min(job.member, len(members) - 1)].parameters()]
-    own = [*network.parameters()]
+    learned = [p.detach() for p in members[min(job.member, len(members) - 1)].parameters()]
+    own = [p.detach() for p in network.parameters()]
     if [p.shape for p in own] != [p.shape for p in learned]:
         raise InputError(
             "the parent's network has another shape",
             where=f"model {parent.card.model_id}",
             remedy="start from a model of the same blocks and network",
         )
-    with torch.no_grad():
-        torch._foreach_copy_(own, learned)
+    for mine, theirs, owner in zip(own, learned, network.configs_of_parameters(), strict=True):
+        starts_silent = owner.residual and not bool(mine.any())
+        if not starts_silent:
+            mine.copy_(theirs)
 
 
 def _keep(network: ScoreNetwork, history: History, file: Path) -> None:

@@ -63,16 +63,18 @@ class ScoreModel(Questions):
         progress: ProgressCallback = silent,
         checkpoint_folder: Path | None = None,
         parent: "ScoreModel | None" = None,
+        stop: Event | None = None,
     ) -> "ScoreModel":
         """Train on the corpus's own split, or cross-fit over folds.
 
         ``checkpoint_folder`` makes it resumable: called again after a kill it goes on from there.
         ``parent`` warm-starts every network from another model of the same blocks and network.
+        Once ``stop`` is set it saves its state and raises TrainingStopped.
         """
         config = ModelConfig.parse(config or {}) if not isinstance(config, ModelConfig) else config
         fitting = Fitting(corpus, config, seed, parent, checkpoint_folder)
         on, jobs = resolve_device(device), fitting.jobs
-        reports, stop = _Reports(progress, len(jobs)), Event()
+        reports, stop = _Reports(progress, len(jobs)), stop or Event()
 
         def train(job: Job) -> tuple[ScoreNetwork, History]:
             return fitting.fitted(job, on, reports.of(jobs.index(job)), stop)

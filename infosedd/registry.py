@@ -38,6 +38,7 @@ class ModelRegistry:
         device: str = "auto",
         progress: ProgressCallback = silent,
         parent: ScoreModel | None = None,
+        stop: Event | None = None,
     ) -> tuple[ScoreModel, bool]:
         """The model and whether it was there already. Of two processes that ask at once, one trains, one waits.
 
@@ -63,6 +64,7 @@ class ModelRegistry:
                 progress=progress,
                 checkpoint_folder=self._training(key),
                 parent=parent,
+                stop=stop,
             )
             partial = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=self.folder))
             model.save(partial)

@@ -33,4 +33,10 @@ MotifsFile = Annotated[
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of training and of every random draw.")]
 Device = Annotated[str | None, typer.Option("--device", help="auto, cpu, cuda, cuda:1 or mps.")]
 RunnerName = Annotated[str | None, typer.Option("--runner", help="threads, processes, dask or dask=ADDRESS.")]
-Workers = Annotated[int | None, typer.Option("--workers", min=1, help="How many files at once.  [default: 2]")]
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, help="How many files, networks or measures at once.  [default: 2]")
+]
+WarmStart = Annotated[
+    bool,
+    typer.Option("--warm-start", help="Start training from the nearest model that has not seen the held-out rows."),
+]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import AsJson, Device, HomeFolder, MoreSources, Overrides, Seed, Sources, StudyName
+from flows.cli.options import AsJson, Device, HomeFolder, MoreSources, Overrides, Seed, Sources, StudyName, WarmStart
 from flows.cli.run import chosen_study, created_home, typed_command, use_device
 
 AnyStudy = Annotated[str, typer.Argument(metavar="STUDY", help="A study that ships, a TOML file, or a data file.")]
@@ -58,6 +58,7 @@ def train(
     source: Sources = None,
     overrides: Overrides = None,
     seed: Seed = None,
+    warm_start: WarmStart = False,
     device: Device = None,
     home: HomeFolder = None,
     as_json: AsJson = False,
@@ -66,7 +67,7 @@ def train(
     from flows.launch import run_alone
     from flows.show import as_json_text, show_model_card
 
-    chosen = chosen_study(study, overrides, seed, source, more_sources)
+    chosen = chosen_study(study, overrides, seed, source, more_sources, warm_start)
     use_device(device)
     place = created_home(home)
     outcome = run_alone(chosen, (), place, typed_command())

@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from flows.cli.options import AsJson, Device, HomeFolder, MoreSources, MotifsFile, Overrides, Seed, Sources, StudyName
+from flows.cli.options import (
+    AsJson,
+    Device,
+    HomeFolder,
+    MoreSources,
+    MotifsFile,
+    Overrides,
+    RunnerName,
+    Seed,
+    Sources,
+    StudyName,
+    WarmStart,
+    Workers,
+)
 from infosedd.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,21 +40,25 @@ def run(
     overrides: Overrides = None,
     motifs: MotifsFile = None,
     seed: Seed = None,
+    warm_start: WarmStart = False,
+    runner: RunnerName = None,
+    workers: Workers = None,
     device: Device = None,
     home: HomeFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a study: read the data, train or reuse a model, estimate, store, report."""
     from flows.launch import launch
+    from flows.runners import Runner
     from flows.show import as_json_text, show_outcome
     from flows.study import with_motifs
 
-    chosen = chosen_study(study, overrides, seed, source, more_sources)
+    chosen = chosen_study(study, overrides, seed, source, more_sources, warm_start)
     if motifs is not None:
         chosen = with_motifs(chosen, str(motifs))
     use_device(device)
-    place = created_home(home)
-    outcome = launch(chosen, place, typed_command())
+    where, place = Runner.chosen(runner, workers), created_home(home)
+    outcome = launch(chosen, place, typed_command(), where)
     if as_json:
         print(as_json_text(outcome))
     else:
@@ -54,6 +71,7 @@ def chosen_study(
     seed: int | None = None,
     source: list[str] | None = None,
     more_sources: list[str] | None = None,
+    warm_start: bool = False,
 ) -> "Study":
     """The study as the options change it; files after ``--source LABEL=PATH`` are further sources."""
     from flows.study import load_study, with_source
@@ -62,7 +80,7 @@ def chosen_study(
         raise InputError(
             f"unexpected argument {more_sources[0]!r}", where=f"after {name!r}", remedy="give data with --source PATH"
         )
-    study = load_study(name, overrides or (), seed=seed)
+    study = load_study(name, overrides or (), seed=seed, warm_start=warm_start or None)
     return with_source(study, [*source, *(more_sources or ())]) if source else study
 
 

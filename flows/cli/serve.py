@@ -4,7 +4,18 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import Device, HomeFolder, MoreSources, Overrides, RunnerName, Seed, Sources, StudyName, Workers
+from flows.cli.options import (
+    Device,
+    HomeFolder,
+    MoreSources,
+    Overrides,
+    RunnerName,
+    Seed,
+    Sources,
+    StudyName,
+    WarmStart,
+    Workers,
+)
 from flows.cli.run import chosen_study, created_home, use_device
 
 
@@ -25,6 +36,7 @@ def serve(
     source: Sources = None,
     overrides: Overrides = None,
     seed: Seed = None,
+    warm_start: WarmStart = False,
     runner: RunnerName = None,
     workers: Workers = None,
     device: Device = None,
@@ -34,11 +46,8 @@ def serve(
     from flows.runners import Runner
     from flows.serving import Schedule
     from flows.serving import serve as serve_study
-    from flows.settings import settings
 
-    chosen = chosen_study(study, overrides, seed, source, more_sources)
+    chosen = chosen_study(study, overrides, seed, source, more_sources, warm_start)
     use_device(device)
-    limits = settings(runner=runner, workers=workers)
-    where = Runner.parse(limits.runner, limits.workers)
-    place = created_home(home)
+    where, place = Runner.chosen(runner, workers), created_home(home)
     serve_study(chosen, place, Schedule(cron, timezone), port=port, watched=watch, runner=where, now=now)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.options import AsJson, Device, HomeFolder, Overrides, RunnerName, Seed, StudyName, Workers
+from flows.cli.options import AsJson, Device, HomeFolder, Overrides, RunnerName, Seed, StudyName, WarmStart, Workers
 from flows.cli.run import chosen_study, created_home, typed_command, use_device
 from infosedd.errors import InfoseddError, InputError, SurroundingsError
 
@@ -23,6 +23,7 @@ def watch(
     place: Annotated[str, typer.Argument(metavar="PLACE", help="A folder, or a pattern in quotes: 'data/**/*.csv'.")],
     overrides: Overrides = None,
     seed: Seed = None,
+    warm_start: WarmStart = False,
     runner: RunnerName = None,
     workers: Workers = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try files again that were refused.")] = False,
@@ -33,12 +34,10 @@ def watch(
     """Run a study on each file of a folder whose content it has not had; schedule it with `infosedd serve`."""
     from flows.launch import launch_watch
     from flows.runners import Runner
-    from flows.settings import settings
 
-    chosen = chosen_study(study, overrides, seed)
+    chosen = chosen_study(study, overrides, seed, warm_start=warm_start)
     use_device(device)
-    limits = settings(runner=runner, workers=workers)
-    where = Runner.parse(limits.runner, limits.workers)
+    where = Runner.chosen(runner, workers)
     watched = launch_watch(chosen, place, created_home(home), where, retry_failed, typed_command())
     if as_json:
         print(json.dumps({**asdict(watched), "n_failed": len(watched.failed)}, indent=1, default=str))
