@@ -119,35 +119,47 @@ def kills(folder: Path, times: int) -> str:
     )
 
 
-def resume(folder: Path) -> str:
+def terminated(folder: Path) -> str:
     """SIGTERM in training: it stops soon, saves its state, and the next run goes on from there."""
-    study = str(long_study(folder))
-    process = start(folder, "run", study, "--home", "stopped")
-    wait_for(process, "] train")
-    time.sleep(1.5)
+    process = in_training(folder)
     began = time.monotonic()
     process.send_signal(signal.SIGTERM)
     code, _, _ = finish(process)
     seconds = time.monotonic() - began
     expect(code == 130, f"exit code {code}")
     expect(seconds < 10, f"took {seconds:.1f} s")
-    steps = saved_steps(folder / "stopped" / "models")
-    expect(bool(steps) and max(steps) > 0, "no state was saved")
+    return f"stopped in {seconds:.1f} s, exit code 130; {goes_on(folder)}"
+
+
+def killed(folder: Path) -> str:
+    """kill -9 in training: the next run goes on from the last saved state."""
+    process = in_training(folder)
+    process.kill()
+    expect(finish(process)[0] == -signal.SIGKILL, "it ended otherwise")
+    return goes_on(folder)
+
+
+def in_training(folder: Path) -> subprocess.Popen[str]:
+    """A study that trains and has saved its state at least once."""
+    process = start(folder, "run", str(long_study(folder)), "--home", "stopped")
+    wait_for(process, "] train")
+    deadline = time.monotonic() + PATIENCE
+    while not [*(folder / "stopped" / "models").glob(".*.training/fold-*.safetensors")]:
+        expect(time.monotonic() < deadline, "no state was saved")
+        time.sleep(0.2)
+    return process
+
+
+def goes_on(folder: Path) -> str:
+    """Run it again: from where, and to the same numbers as one that was left alone?"""
+    study = str(folder / "long.json")
     code, _, err = run(folder, "run", study, "--home", "stopped")
     expect(code == 0, err)
+    said = [line.split("] ", 1)[1] for line in err.splitlines() if "going on from what was saved" in line]
+    expect(len(said) == 1, "it did not say that it goes on")
     expect(run(folder, "run", study, "--home", "whole")[0] == 0, "the undisturbed run failed")
     expect(estimates(folder / "stopped") == estimates(folder / "whole"), "the estimates differ")
-    return f"stopped in {seconds:.1f} s, exit code 130; resumed at steps {steps} of {LONG['steps']}, same numbers"
-
-
-def saved_steps(models: Path) -> list[int]:
-    from safetensors import safe_open
-
-    steps = []
-    for path in models.glob(".*.training/*.safetensors"):
-        with safe_open(path, "pt") as file:
-            steps.append(int(file.metadata()["step"]))
-    return steps
+    return f"then {said[0]} of {LONG['steps']}; same numbers as undisturbed"
 
 
 def unreachable(folder: Path) -> str:
@@ -300,8 +312,8 @@ def ends_as(port: int, flow_run_id: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     faults: dict[str, Callable[..., str]] = {
-        "unreachable": unreachable, "full_disk": full_disk, "bad_file": bad_file, "twins": twins, "resume": resume,
-        "cancelled": cancelled, "kills": kills,
+        "unreachable": unreachable, "full_disk": full_disk, "bad_file": bad_file, "twins": twins,
+        "terminated": terminated, "killed": killed, "cancelled": cancelled, "kills": kills,
     }  # fmt: skip
     parser.add_argument("faults", nargs="*", help=f"some of {', '.join(faults)}; by default all")
     parser.add_argument("--kills", type=int, default=20)

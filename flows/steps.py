@@ -177,6 +177,7 @@ def _check_blocks(spec: MeasureSpec, corpus: Corpus) -> None:
 
 def train(study: Study, home: Home, corpus_id: str) -> Trained:
     """Train the study's model, or find it in the registry; the model is recorded in the warehouse."""
+    from infosedd.card import model_id
     from infosedd.registry import ModelRegistry
     from warehouse import Warehouse
 
@@ -186,6 +187,10 @@ def train(study: Study, home: Home, corpus_id: str) -> Trained:
     corpus = Corpus.load(home.corpus(corpus_id))
     registry, config = ModelRegistry(home.models), model_config(study, corpus)
     parent_id = parent_of(study, home, corpus_id)
+    key = model_id(corpus_id, config, study.seed, parent_id)
+    if registry.is_training(key):
+        finished, saved = registry.saved(key)
+        stage(f"going on from what was saved: {finished} networks finished, others at steps {list(saved)}")
     model, reused = registry.get_or_fit(
         corpus,
         config,

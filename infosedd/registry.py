@@ -18,6 +18,7 @@ from infosedd.errors import SurroundingsError
 from infosedd.fitting import Fitting
 from infosedd.model import ScoreModel, resolve_device
 from infosedd.progress import Progress, ProgressCallback, silent
+from infosedd.training import saved_step
 
 
 class ModelRegistry:
@@ -99,6 +100,13 @@ class ModelRegistry:
             fitting.fitted(fitting.jobs[number], on, progress, stop or Event())
         finally:
             torch.set_num_threads(before)
+
+    def saved(self, model_id: str) -> tuple[int, tuple[int, ...]]:
+        """Of a model that is half trained: how many networks are finished, and the saved steps of the others."""
+        folder = self._training(model_id)
+        finished = {file.name.removesuffix(".finished.safetensors") for file in folder.glob("*.finished.safetensors")}
+        files = (file for file in sorted(folder.glob("fold-*.safetensors")) if ".finished." not in file.name)
+        return len(finished), tuple(saved_step(file) for file in files if file.stem not in finished)
 
     def is_training(self, model_id: str) -> bool:
         """Is a model half trained, by a process that works on it or was killed?"""

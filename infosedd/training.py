@@ -324,3 +324,9 @@ class Trainer:
             for kind, values in self._state().items():
                 torch._foreach_copy_(values, [tensors[f"{kind}.{i}"] for i in range(len(values))])
         self.progress(Progress(self.label, 0.0, None, f"resumed at step {self.step}"))
+
+
+def saved_step(checkpoint: Path) -> int:
+    """The step at which a saved state goes on."""
+    with safe_open(checkpoint, "pt") as file:
+        return int(file.metadata()["step"])
