@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from flows.home import Home
-from flows.settings import settings
+from flows.settings import Settings, settings
 from infosedd.errors import InputError, SurroundingsError
 
 
@@ -45,3 +45,18 @@ def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setenv("INFOSEDD_THREADS", "none")
     with pytest.raises(InputError, match=r"'threads'.*integer.*INFOSEDD_"):
         settings()
+
+
+def test_the_example_of_a_settings_file_names_every_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (Path(__file__).parents[2] / ".env.example").read_text()
+    lines = [line.removeprefix("#") for line in text.splitlines() if line.startswith("#INFOSEDD_")]
+    named = {line.split("=")[0].removeprefix("INFOSEDD_").lower() for line in lines}
+    assert named == set(Settings.model_fields)
+    monkeypatch.chdir(tmp_path)
+    for name in named:
+        monkeypatch.delenv(f"INFOSEDD_{name.upper()}", raising=False)
+    (tmp_path / ".env").write_text("\n".join(lines))
+    given = settings()
+    assert given.model_fields_set == named
+    for name in ("home", "device", "runner", "workers", "retries"):  # shown with their defaults
+        assert getattr(given, name) == Settings.model_fields[name].default
