@@ -1,6 +1,7 @@
 """What a person, or a program, reads on stdout."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from math import log
@@ -67,6 +68,8 @@ def show_answers(outcome: "Outcome") -> None:
         print(outcome.study.title or outcome.study.name)
         rows = [[*([_told_apart(part, answer)] if several else []), *_estimate_row(answer)] for part, answer in whole]
         show_table([*(["corpus"] if several else []), *columns, "per position", "seconds"], rows)
+        for text in dict.fromkeys(filter(None, (_label_facts(answer) for _, answer in whole))):
+            print(text)
     for part in outcome.parts:
         for answer in part.answers:
             if answer.spec.mode != "whole":
@@ -221,6 +224,16 @@ def _estimate_row(answer: Answer) -> list[str]:
     ]
 
 
+def _label_facts(answer: Answer) -> str:
+    """How common the values of a label are, and what share of its entropy is told; empty for what is no label."""
+    found = answer.estimates[0].diagnostics
+    shares = [f"{name.removeprefix('prior_y ')} {n:.1%}" for name, n in found.items() if name.startswith("prior_y ")]
+    if not shares or "share_of_entropy_y" not in found:
+        return ""
+    told = f"{answer.spec.label} is {found['share_of_entropy_y']:.1%} of H({answer.spec.y})"
+    return f"{told} = {found['entropy_y_nats']:.4f} nats; {answer.spec.y}: {', '.join(shares)}"
+
+
 def _nats(estimate: Estimate | None) -> str:
     return "-" if estimate is None else f"{estimate.nats:.4f}"
 
@@ -257,15 +270,16 @@ def _at(estimate: Estimate, corpus: Corpus, sites: Sequence[Site]) -> str:
 
 
 def _warnings(answers: Sequence[Answer]) -> list[str]:
-    """Each warning once, with what it is about; windows that share a warning are counted."""
-    about: dict[str, list[str]] = {}
+    """Each warning once, with what it is about; those that differ only in numbers are counted."""
+    about: dict[str, list[tuple[str, str]]] = {}
     for answer in answers:
         for estimate in answer.estimates:
             for text in estimate.warnings:
-                about.setdefault(text, []).append(answer.spec.label if answer.spec.mode == "whole" else estimate.x)
+                name = answer.spec.label if answer.spec.mode == "whole" else estimate.x
+                about.setdefault(re.sub(r"\d[\d.,e+-]*", "#", text), []).append((name, text))
     return [
-        f"{labels[0]}: {text}" if len(labels) == 1 else f"{len(labels)} estimates, first {labels[0]}: {text}"
-        for text, labels in about.items()
+        f"{found[0][0]}: {found[0][1]}" + (f" (and {len(found) - 1} more estimates)" if len(found) > 1 else "")
+        for found in about.values()
     ]
 
 

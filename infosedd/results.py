@@ -68,5 +68,11 @@ class Estimate:
 
         return plot_estimate(self, ax)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from infosedd.display import estimate_html
+
+        return estimate_html(self)
+
     def __str__(self) -> str:
         return f"{self.nats:.4g} ± {self.std_error:.2g} nats ({self.bits:.4g} bits), n = {self.n_samples:,}"

@@ -30,7 +30,7 @@ def estimators(context: Context) -> Picture | None:
     def draw(width: float) -> "Figure":
         left = 104.0 if is_narrow(width) else 130.0
         height = 28.0 * (1 + len(estimate.others))
-        figure, (ax,) = stacked(width, [height], left=left, right=12, top=24)
+        figure, (ax,) = stacked(width, [height], left=left, right=_room(width), top=24)
         plot_estimate(estimate, ax, ceilings=ceilings)
         return figure
 
@@ -45,6 +45,11 @@ def estimators(context: Context) -> Picture | None:
         draw=draw,
         data={"estimators": estimate_table([estimate, *estimate.others])},
     )
+
+
+def _room(width: float) -> float:
+    """Points to the right of the axes, for the value of the highest estimate."""
+    return 30.0 if is_narrow(width) else 14.0
 
 
 def _estimator_words(estimate: Estimate, ceilings: dict[str, float]) -> list[str]:
@@ -76,7 +81,7 @@ def all_estimates(context: Context) -> Picture | None:
     def draw(width: float) -> "Figure":
         heights = [10 + 22.0 * len(group) for group in groups.values()]
         left = 112.0 if is_narrow(width) else 190.0
-        figure, axes = stacked(width, heights, gaps=[46.0] * (len(groups) - 1), left=left, right=14)
+        figure, axes = stacked(width, heights, gaps=[46.0] * (len(groups) - 1), left=left, right=_room(width))
         for (measure, group), ax in zip(groups.items(), axes, strict=True):
             names = [label(quantity_name(context, q), 22 if is_narrow(width) else 46) for q in group]
             plot_estimates([q.estimate for q in group], ax, names=names, truths=[q.truth for q in group])

@@ -11,6 +11,7 @@ from typing import Any
 from flows.report.context import Context
 from flows.report.words import formula, listed, number
 from infosedd.corpus import Corpus
+from infosedd.plotting.axes import label
 
 Fact = tuple[str, str]
 """A name and its value, as text."""
@@ -28,6 +29,8 @@ CHECK_NAMES = {
     "ln_n": "ln n",
     "entropy_x": "entropy of x, counted",
     "entropy_y": "entropy of y, counted",
+    "share_of_entropy_x": "share of the entropy of x",
+    "share_of_entropy_y": "share of the entropy of y",
 }
 """What the diagnostics of an estimate are called on the page."""
 
@@ -195,6 +198,8 @@ def _time(value: Any) -> str:
 
 def _spoken(name: str) -> str:
     """A diagnostic's name in words, with its unit."""
+    if name.startswith("prior_y "):
+        return f"rows whose y is {label(name.removeprefix('prior_y '))}, share"
     words = CHECK_NAMES.get(name.removesuffix("_nats"), name.removesuffix("_nats").replace("_", " "))
     return f"{words}, nats" if name.endswith("_nats") else words
 

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from math import exp, floor, isfinite, log, log10
 from typing import Any
 
+from flows.report.counts import symbol_shares
 from infosedd.blocks import Selection
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
+from infosedd.plotting.axes import label
 from infosedd.results import NATS_PER_BIT, Estimate
 
 SYMBOLS = {
@@ -27,6 +29,7 @@ NAMES = {
 }
 MANY_CHOICES = 1000
 """Past so many equally likely values their number tells a reader nothing."""
+LABELS_SHOWN = 4
 _INFORMATION = ("mutual_information", "conditional_mutual_information")
 
 
@@ -55,6 +58,7 @@ class Headline:
     share_of: str
     bar: Bar | None
     sentences: tuple[str, ...]
+    labels: str
     n_samples: str
     corpus_name: str
 
@@ -105,6 +109,7 @@ def headline(estimate: Estimate, corpus: Corpus | None, *, corpus_name: str = ""
         share_of=share_of,
         bar=_bar(estimate, share),
         sentences=tuple(_meaning(estimate, corpus, reference_name)),
+        labels=label_shares(estimate, corpus),
         n_samples=f"{estimate.n_samples:,}",
         corpus_name=corpus_name,
     )
@@ -131,6 +136,20 @@ def share_of_whole(estimate: Estimate, corpus: Corpus | None) -> tuple[float | N
     if estimate.measure == "entropy" and ceiling:
         return estimate.nats / ceiling, "the most it can be"
     return None, ""
+
+
+def label_shares(estimate: Estimate, corpus: Corpus | None) -> str:
+    """How common the values of a label y are, the commonest first; empty where y is no label of one token."""
+    selection = _selection(estimate.y, corpus)
+    if corpus is None or selection is None or selection.size != 1 or estimate.measure not in _INFORMATION:
+        return ""
+    block = corpus.block(selection.parts[0][0])
+    shares = symbol_shares(corpus, block)
+    order = sorted(range(len(shares)), key=lambda code: -shares[code])
+    named = [f"{label(block.vocabulary.symbols[code])} {number(100 * shares[code], 1)}\u00a0%" for code in order]
+    rest = float(sum(shares[code] for code in order[LABELS_SHOWN:]))
+    more = [f"{len(named) - LABELS_SHOWN} others {number(100 * rest, 1)}\u00a0%"] if len(named) > LABELS_SHOWN else []
+    return ", ".join([*named[:LABELS_SHOWN], *more])
 
 
 def max_entropy(expression: str, corpus: Corpus | None) -> float | None:

@@ -45,6 +45,15 @@ def test_equality_leaves_out_arrays_and_the_repr_too() -> None:
     assert "pointwise" not in repr(one)
 
 
+def test_a_notebook_shows_all_estimators_and_any_text_as_it_is() -> None:
+    others = (make(estimator="plug_in", nats=1.5, ci_low=math.nan),)
+    html = make(x="<b>x</b>", y="y & z", others=others, warnings=("<script>",))._repr_html_()
+    assert "entropy (&lt;b&gt;x&lt;/b&gt;; y &amp; z)" in html
+    assert "<td>plug in</td><td>1.5000 ± 0.1000</td><td>–</td>" in html
+    assert "<li>&lt;script&gt;</li>" in html and "<script>" not in html
+    assert "1.8000 to 2.2000" in html and "1,234" in html
+
+
 def test_names_of_measures_are_unique() -> None:
     assert len(set(MEASURES)) == len(MEASURES) == 8
 

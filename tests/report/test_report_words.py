@@ -45,6 +45,20 @@ def test_information_about_a_label():
     assert found.bar.rest == pytest.approx(100 - found.bar.high, abs=0.02)
 
 
+def test_the_headline_says_how_common_each_label_is():
+    estimate = make_estimate("mutual_information", 0.5, 0.01, x="promoter", y="label")
+    labels = CORPUS.tokens["label"][:, 0]
+    common = ("low", "high") if (labels == 0).sum() >= 20 else ("high", "low")
+    top = max((labels == code).mean() for code in (0, 1))
+    assert (
+        headline(estimate, CORPUS).labels
+        == f"{common[0]} {100 * top:.1f}\u00a0%, {common[1]} {100 - 100 * top:.1f}\u00a0%"
+    )
+    assert headline(make_estimate("entropy", 0.5, 0.01, x="promoter"), CORPUS).labels == ""
+    many = promoter_corpus(n=60, classes=[f"c{i}" for i in range(7)])
+    assert headline(estimate, many).labels.count(",") == 4 and "3 others" in headline(estimate, many).labels
+
+
 def test_no_information_is_said_when_the_interval_holds_zero():
     estimate = make_estimate("mutual_information", 0.01, 0.01, x="promoter", y="label")
     assert "No information was found" in said(estimate)
