@@ -297,6 +297,6 @@ def _is_number(text: str) -> bool:
 
 
 def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    from warehouse.queries import text_of
+
+    return f"{value:.6g}" if isinstance(value, float) else text_of(value) or ""

@@ -18,7 +18,8 @@ from warehouse.connect import PUBLISHED_FILE, reading
 from warehouse.examples import Example, examples
 from warehouse.failures import first_line, is_trouble, surroundings_error
 
-__all__ = ["Example", "examples", "run", "schema_version", "stored_estimates", "with_text_columns"]
+__all__ = ["Example", "examples", "run", "schema_version", "stored_estimates", "text_of", "with_text_columns"]
+_UNKNOWN_TO_POLARS = re.compile(r"\b(INTERVAL|UNION|BIT|TIME WITH TIME ZONE)\b")
 _ALLOWED = {"SELECT", "EXPLAIN", "MULTI"}  # MULTI: PIVOT, which DuckDB runs as several selects
 _OUTSIDE = "read-only, no files, ATTACH, COPY, INSTALL or settings: write results with `infosedd sql --output FILE`"
 
@@ -30,7 +31,7 @@ def run(home: Path | str, sql: str, params: Sequence | Mapping[str, object] | No
         try:
             _refuse_all_but_a_query(con, sql)
             result = con.sql(sql, params=params)
-            return pl.DataFrame() if result is None else result.pl()
+            return pl.DataFrame() if result is None else _frame(result)
         except duckdb.Error as error:
             raise _explained(con, error, sql, home) from error
 
@@ -72,16 +73,44 @@ def stored_estimates(
     return [_with_others(family) for family in families.values()]
 
 
-def with_text_columns(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with lists, maps and structs as JSON text, for formats that know only plain columns."""
-    nested = [name for name, kind in frame.schema.items() if kind.is_nested()]
+def with_text_columns(frame: pl.DataFrame, *, only_bytes: bool = False) -> pl.DataFrame:
+    """The frame with columns that CSV can't hold as ``text_of`` writes them: lists, maps, structs, times and bytes.
+
+    ``only_bytes`` leaves all but those with bytes in them, for formats that know the others.
+    """
+    odd = [name for name, kind in frame.schema.items() if _has_bytes(kind) or not (only_bytes or _is_plain(kind))]
     return frame.with_columns(
-        pl.Series(name, [_json_text(value) for value in frame[name].to_list()], dtype=pl.String) for name in nested
+        pl.Series(name, [text_of(value) for value in frame[name].to_list()], dtype=pl.String) for name in odd
     )
 
 
-def _json_text(value: object) -> str | None:
-    return None if value is None else json.dumps(_as_mapping(value), default=str, ensure_ascii=False)
+def text_of(value: object) -> str | None:
+    """A cell as text, the same in tables and in CSV: JSON for lists, maps and structs, hexadecimal for bytes."""
+    value = _as_mapping(value)
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, (list, dict)):
+        return json.dumps(value, default=text_of, ensure_ascii=False)
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def _is_plain(kind: pl.DataType) -> bool:
+    return not (kind.is_nested() or isinstance(kind, (pl.Datetime, pl.Time, pl.Duration)))
+
+
+def _has_bytes(kind: pl.DataType) -> bool:
+    return "Binary" in str(kind)
+
+
+def _frame(result: duckdb.DuckDBPyRelation) -> pl.DataFrame:
+    """The rows; columns of types that Polars doesn't know come as the text that DuckDB makes of them."""
+    if not any(_UNKNOWN_TO_POLARS.search(str(kind)) for kind in result.types):
+        return result.pl()
+    columns = []
+    for number, (name, kind) in enumerate(zip(result.columns, result.types, strict=True), 1):
+        cast = "::VARCHAR" if _UNKNOWN_TO_POLARS.search(str(kind)) else ""
+        columns.append('#{}{} AS "{}"'.format(number, cast, name.replace('"', '""')))
+    return result.project(", ".join(columns)).pl()
 
 
 def _as_mapping(value: Any) -> Any:
@@ -111,6 +140,8 @@ def _explained(con: duckdb.DuckDBPyConnection, error: duckdb.Error, sql: str, ho
     if is_trouble(error):
         return surroundings_error(error, home / PUBLISHED_FILE)
     remedy = _near(con, sql, str(error)) or "`infosedd sql --examples` shows queries that work"
+    if (version := schema.version_of(con, home / PUBLISHED_FILE)) < schema.head():
+        remedy += f"; the warehouse has schema {version} of an earlier release, any run brings it to {schema.head()}"
     return InputError(message.rstrip("!. "), where="in the query", remedy=remedy)
 
 
@@ -119,15 +150,27 @@ def _near(con: duckdb.DuckDBPyConnection, sql: str, message: str) -> str:
     if match := re.search(r"Table with name (\S+) does not exist", message):
         tables = con.execute("SELECT DISTINCT table_name FROM duckdb_columns() WHERE NOT internal ORDER BY 1")
         return near_names(match.group(1), [row[0] for row in tables.fetchall()])
-    column = re.search(r'(?:Referenced column|Column) "(.+?)" .*not found|have a column named "(.+?)"', message)
+    column = re.search(
+        r'(?:Referenced column|Column) "(.+?)" .*not found|have a column named "(.+?)"|Column "(.+?)" does not exist',
+        message,
+    )
     if column:
-        columns = con.execute(
-            "SELECT DISTINCT column_name FROM duckdb_columns() WHERE NOT internal AND table_name IN (SELECT unnest(?))",
-            [sorted(con.get_table_names(sql))],
-        )
-        return near_names(column.group(1) or column.group(2), sorted(row[0] for row in columns.fetchall()))
+        return _near_columns(con, next(name for name in column.groups() if name), sql)
     suggestion = re.search(r'Did you mean "(.+?)"|Candidate tables: "(.+?)"', message)
     return f"did you mean {(suggestion.group(1) or suggestion.group(2))!r}?" if suggestion else ""
+
+
+def _near_columns(con: duckdb.DuckDBPyConnection, name: str, sql: str) -> str:
+    """The near columns of the tables that a query names, each once, with its tables where there are several."""
+    rows = con.execute("SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal").fetchall()
+    words = set(re.findall(r"\w+", sql.lower()))
+    named = [(table, column) for table, column in rows if table in words]
+    tables_of = {column: sorted(t for t, c in named if c == column) for column in sorted({c for _, c in named})}
+    said = near_names(name, list(tables_of))
+    close = re.match(r"did you mean '(.+?)'", said)
+    if close is None or len({table for table, _ in named}) == 1:
+        return said
+    return said.replace(close.group(0), f"{close.group(0)} (of {', '.join(tables_of[close.group(1)])})", 1)
 
 
 def _estimate_of(row: Mapping) -> Estimate:

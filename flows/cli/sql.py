@@ -45,7 +45,7 @@ def sql(
     if format is Format.csv:
         sys.stdout.write(queries.with_text_columns(rows).write_csv())
     elif format is Format.json:
-        print(rows.write_json())
+        print(queries.with_text_columns(rows, only_bytes=True).write_json())
     else:
         from flows.show import show_rows
 

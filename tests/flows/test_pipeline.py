@@ -227,3 +227,9 @@ def test_answers_survive_the_way_to_another_process(study: Study, home: Home) ->
     answer = pickle.loads(pickle.dumps(outcome.answers[0]))
     assert replace(answer, seconds=0.0).estimates[0].nats == outcome.answers[0].estimates[0].nats
     assert isinstance(queries.run(home.path, "select 1"), pl.DataFrame)
+
+
+def test_every_example_query_runs_on_the_home_of_a_study(study: Study, home: Home) -> None:
+    carry_out(study, home, report=False)
+    found = {example.name: queries.run(home.path, example.sql).height for example in queries.examples()}
+    assert {name for name, height in found.items() if height == 0} == {"changes", "against_truths", "summarisers"}

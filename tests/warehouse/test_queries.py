@@ -1,5 +1,9 @@
 """Queries: read-only and shut in, with errors that help; ten that work."""
 
+import csv
+import io
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -104,6 +108,55 @@ def test_a_near_column_comes_from_the_tables_of_the_query(filled: Path) -> None:
         queries.run(filled, "SELECT valu_nats FROM runs")
     assert "value_nats" not in str(caught.value)
     assert "run_id, started_at" in str(caught.value)
+
+
+def test_a_near_column_of_several_tables_is_said_once_with_its_tables(filled: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        queries.run(filled, "SELECT valu_nats FROM estimates AS e JOIN pointwise AS p USING (estimate_id)")
+    said = str(caught.value)
+    assert "did you mean 'value_nats' (of estimates, pointwise)? known: " in said
+    assert said.count("'value_nats'") == 1 and said.partition("known: ")[2].split(", ").count("value_nats") == 1
+
+
+def test_a_file_of_an_earlier_schema_says_so_where_a_query_fails(tmp_path: Path) -> None:
+    shutil.copyfile(Path(__file__).parent / "fixtures" / "schema_1.duckdb", tmp_path / "warehouse.duckdb")
+    assert queries.run(tmp_path, "FROM truths").height == 1
+    with pytest.raises(InputError, match="has schema 1 of an earlier release, any run brings it to"):
+        queries.run(tmp_path, "SELECT reference_corpus_id FROM truths")
+
+
+ODD = [
+    ("[1, NULL]", "[1, null]"),
+    ("{'a': 1, 'b': 'x'}", '{"a": 1, "b": "x"}'),
+    ("MAP {'k': 1.5::DOUBLE}", '{"k": 1.5}'),
+    ("[{'a': [TIMESTAMP '2026-01-02 03:04:05']}]", '[{"a": ["2026-01-02 03:04:05"]}]'),
+    ("TIMESTAMP '2026-01-02 03:04:05.123'", "2026-01-02 03:04:05.123000"),
+    ("TIMESTAMPTZ '2026-01-02 03:04:05+00'", "2026-01-02 03:04:05+00:00"),
+    ("DATE '2026-01-02'", "2026-01-02"),
+    ("TIME '03:04:05'", "03:04:05"),
+    ("TIMETZ '03:04:05+01'", "03:04:05+01"),
+    ("INTERVAL 3 DAY", "3 days"),
+    ("[INTERVAL 2 MONTH]", "[2 months]"),
+    ("'0101'::BIT", "0101"),
+    ("'\\xAA\\x00'::BLOB", "aa00"),
+    ("['a'::BLOB]", '["61"]'),
+    ("union_value(num := 2)", "2"),
+    ("'a'::ENUM('a', 'b')", "a"),
+    ("'5b7fbd2b-1e29-4a8a-9f0c-f1c3b2a5d4e3'::UUID", "5b7fbd2b-1e29-4a8a-9f0c-f1c3b2a5d4e3"),
+    ("1.50::DECIMAL(10, 2)", "1.50"),
+    ("NULL::INTEGER[]", None),
+]
+
+
+@pytest.mark.parametrize(("sql", "text"), ODD)
+def test_odd_types_are_text_in_csv_as_in_tables(filled: Path, tmp_path: Path, sql: str, text: str | None) -> None:
+    frame = queries.run(filled, f'SELECT {sql} AS "the odd one", 7 AS n')
+    assert queries.text_of(frame.row(0)[0]) == text
+    written = queries.with_text_columns(frame).write_csv()
+    assert list(csv.DictReader(io.StringIO(written))) == [{"the odd one": text or "", "n": "7"}]
+    assert len(json.loads(queries.with_text_columns(frame, only_bytes=True).write_json())) == 1
+    frame.write_parquet(tmp_path / "rows.parquet")
+    assert pl.read_parquet(tmp_path / "rows.parquet").height == 1
 
 
 def test_there_are_ten_examples_and_each_finds_something(filled: Path) -> None:
