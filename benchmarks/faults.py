@@ -24,7 +24,7 @@ from benchmarks.small import write_study, write_table
 from warehouse import queries
 
 LONG = {"steps": 4000}
-PATIENCE = 600.0
+PATIENCE = 1800.0
 
 
 class Unexpected(Exception):
@@ -280,7 +280,7 @@ def running(port: int) -> str:
     import httpx
 
     wanted = {"flow_runs": {"state": {"type": {"any_": ["RUNNING"]}}}}
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         time.sleep(2)
         try:
@@ -297,7 +297,7 @@ def ends_as(port: int, flow_run_id: str) -> str:
     """State of a run once it is final."""
     import httpx
 
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         time.sleep(2)
         try:

@@ -13,7 +13,7 @@ from flows.home import Home
 from flows.settings import settings
 from infosedd.errors import InfoseddError, SurroundingsError
 
-START_SECONDS = 180.0  # a fresh home makes its database first: half a minute, more on a busy machine
+START_SECONDS = 600.0  # a fresh home makes its database first: half a minute, many times that on a busy machine
 STOP_SECONDS = 8.0
 QUIET = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
