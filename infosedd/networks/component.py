@@ -78,12 +78,13 @@ class Component(nn.Module, ABC):
             if isinstance(module, BlockHeads):
                 module.keep(blocks)
 
-    def penalty(self, n_rows: int, exposure: Tensor) -> Tensor:
+    def penalty(self, n_rows: float, exposure: Tensor) -> Tensor:
         """What training adds to the loss (nats a row) of ``n_rows`` rows to keep the component simple; 0 by default.
 
-        ``exposure`` (L, L): the weight in the loss with which one position is seen when another is scored.
+        ``exposure`` (L, L): the weight in the loss with which one position is seen when another is scored, on the
+        network's device, as is the result. ``n_rows`` is the number of independent draws that the rows stand for.
         """
-        return torch.zeros(())
+        return torch.zeros((), device=exposure.device)
 
     @abstractmethod
     def forward(self, features: Features, targets: Sequence[str]) -> dict[str, Tensor]:

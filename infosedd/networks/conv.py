@@ -1,7 +1,8 @@
 """Convolution: motifs that move along a sequence (1-D), and lattices with periodic edges (2-D).
 
-Each block has its own stack of residual convolutions over its own tokens. A block's logits come from
-its own stack position by position, and from the others' through their mean and maximum.
+Each block has its own stack of residual convolutions over its own tokens, of kernel 1 for a single token.
+A block's logits come from its own stack position by position, and from the others' through their mean and
+maximum.
 """
 
 from collections.abc import Sequence
@@ -38,21 +39,15 @@ class Conv(Component):
 
     def __init__(self, layout: Layout, config: ConvConfig) -> None:
         super().__init__(layout, config)
-        self.stacks = nn.ModuleDict({key(b.name): _Stack(b, config) for b in layout.blocks if b.length > 1})
+        self.stacks = nn.ModuleDict({key(b.name): _Stack(b, config) for b in layout.blocks})
         self.own = nn.ParameterDict(
-            {
-                key(b.name): nn.Parameter(torch.zeros(config.width, b.vocabulary.size))
-                for b in layout.blocks
-                if b.length > 1
-            }
+            {key(b.name): nn.Parameter(torch.zeros(config.width, b.vocabulary.size)) for b in layout.blocks}
         )
         self.across = nn.ModuleDict({name: BlockHeads(layout, 2 * config.width) for name in self.stacks})
 
     def forward(self, features: Features, targets: Sequence[str]) -> dict[str, Tensor]:
         out: dict[str, Tensor] = {}
         for block in self.layout.blocks:
-            if block.length == 1:
-                continue
             there = self.layout.slice_of(block.name)
             hidden = self.stacks[key(block.name)](features, there)
             pooled = torch.cat([hidden.mean(1), hidden.amax(1)], 1)
@@ -71,10 +66,11 @@ class _Stack(nn.Module):
         self.size = block.vocabulary.size
         self.grid = block.lattice if block.lattice is not None and len(block.lattice) == 2 else (block.length,)
         self.pad_mode = "circular" if block.periodic else "constant"
-        self.reach = config.kernel // 2
+        kernel = config.kernel if block.length > 1 else 1
+        self.reach = kernel // 2
         conv = nn.Conv2d if len(self.grid) == 2 else nn.Conv1d
         self.embed = conv(self.size + 1, config.width, 1, bias=False)
-        self.layers = nn.ModuleList(conv(config.width, config.width, config.kernel) for _ in range(config.depth))
+        self.layers = nn.ModuleList(conv(config.width, config.width, kernel) for _ in range(config.depth))
         self.dropout = config.dropout
 
     def forward(self, features: Features, there: slice) -> Tensor:

@@ -33,7 +33,7 @@ class ScoreNetwork(nn.Module):
         for block in layout.blocks:
             self.register_buffer(f"log_marginal_{key(block.name)}", marginals[block.name].log().float())
         self.residual_active = True
-        """Whether the residual components take part; training turns them off while the others settle."""
+        """Do the residual components take part? Training turns them off while the others settle."""
         self.learned = layout.names if learned is None else tuple(learned)
         """Blocks that training predicts; of the others the components say nothing."""
         for component in components:
@@ -43,11 +43,15 @@ class ScoreNetwork(nn.Module):
     def device(self) -> torch.device:
         return getattr(self, f"log_marginal_{key(self.layout.blocks[0].name)}").device
 
+    def heed(self, residual_kept: bool | None) -> None:
+        """Leave out residual components that training did not keep, whose logits are all 0; none: there are none."""
+        self.residual_active = residual_kept is not False
+
     def configs_of_parameters(self) -> list[ComponentConfig]:
         """For each parameter, in order, the configuration of the component it belongs to."""
         return [c.config for c in self._components for _ in c.parameters()]
 
-    def penalty(self, n_rows: int, exposure: Tensor) -> Tensor:
+    def penalty(self, n_rows: float, exposure: Tensor) -> Tensor:
         """Sum of the components' penalties, in nats a row."""
         return torch.stack([c.penalty(n_rows, exposure) for c in self._components]).sum()
 

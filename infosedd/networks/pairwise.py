@@ -5,6 +5,7 @@ from each visible token j. It learns what pairs carry in seconds.
 """
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Literal
 
 import torch
@@ -39,17 +40,23 @@ class Pairwise(Component):
         vector = features.one_hot if self.config.rank is None else features.one_hot @ self.inner
         return self.heads(vector, targets)
 
-    def penalty(self, n_rows: int, exposure: Tensor) -> Tensor:
+    def penalty(self, n_rows: float, exposure: Tensor) -> Tensor:
         """A concave penalty on the size of each pair's block W_ij."""
         total = torch.zeros((), device=exposure.device)
         if self.config.sparsity == 0 or self.config.rank is not None:
             return total
         sizes = self.layout.vocab_sizes.to(exposure.device)
-        position = torch.repeat_interleave(sizes)
         for block in (b for b in self.layout.blocks if b.name in self.heads.shapes):
             there, levels = self.layout.slice_of(block.name), block.vocabulary.size
-            square = self.heads.weights[key(block.name)].square().unflatten(1, (block.length, -1)).sum(2)
-            square = torch.zeros(len(sizes), block.length, device=exposure.device).index_add(0, position, square)
+            square = self._squares(self.heads.weights[key(block.name)], block.length)
             cells = (sizes * levels)[:, None]
             total = total + concave_penalty(square, self.config.sparsity, exposure[:, there], cells, levels, n_rows)
         return total
+
+    def _squares(self, weights: Tensor, length: int) -> Tensor:
+        """(L, L_b) squared Frobenius norm of the link of each position to each of a block's ``length`` positions."""
+        runs = [(size, len([*run])) for size, run in groupby(self.layout.vocab_sizes.tolist())]
+        parts = weights.split([size * n for size, n in runs])
+        tables = [part.view(n, size, length, -1) for part, (size, n) in zip(parts, runs, strict=True)]
+        # first over the rows of a table, which are long and lie apart, then over what is left
+        return torch.cat([(table * table).sum(1).sum(2) for table in tables])

@@ -8,7 +8,7 @@ FREE = 4.0
 
 
 def concave_penalty(
-    square: Tensor, sparsity: float, exposure: Tensor, cells: Tensor, levels: int, n_rows: int
+    square: Tensor, sparsity: float, exposure: Tensor, cells: Tensor, levels: int, n_rows: float
 ) -> Tensor:
     """A minimax concave penalty (Zhang 2010) in nats a row, from the squared Frobenius norm of each link's table.
 
@@ -17,7 +17,7 @@ def concave_penalty(
     gradient is about exposure sqrt((1 - 1/levels) / n) by chance alone. A table that the data push with
     less than ``sparsity`` times that stays near 0; one that is larger than chance makes it is not shrunk.
     """
-    if sparsity == 0:
+    if sparsity == 0 or levels == 1:
         return torch.zeros((), device=square.device)
     by_chance = sparsity * ((1 - 1 / levels) / n_rows) ** 0.5
     free = FREE * by_chance * cells

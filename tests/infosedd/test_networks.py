@@ -1,11 +1,15 @@
 """Score networks: they start at the marginals, see what is visible and no more, and keep symmetries."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 import torch
 from pydantic import ValidationError
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from infosedd.blocks import Block, Vocabulary
 from infosedd.layout import Layout
@@ -22,6 +26,8 @@ from infosedd.networks import (
     build,
     choose,
 )
+from infosedd.networks.component import Features
+from infosedd.networks.pairwise import Pairwise
 from infosedd.optimizer import AdamW
 from infosedd.processes import UniformProcess
 from tests.infosedd.laws import block, layout_of
@@ -211,3 +217,65 @@ def test_adamw_is_adam_with_decoupled_decay() -> None:
         assert parameter.grad is None
     assert optimizer.n_steps == 3
     assert math.isfinite(float(parameter.detach().sum()))
+
+
+def test_penalties_are_where_the_network_is() -> None:
+    """A penalty of 0 on the CPU beside one on a GPU can't be added up; the device "meta" stands for a GPU."""
+    configs = [c for c in CONFIGS if c.model_dump()["kind"] != "neighbours"]
+    configs += [PairwiseConfig(sparsity=3.0), NeighboursConfig(sparsity=3.0)]
+    made = build(LAYOUT, configs, marginals(), 0).to("meta")
+    exposure = torch.zeros(LAYOUT.seq_len, LAYOUT.seq_len, device="meta")
+    for component in made._components:
+        assert component.penalty(100, exposure).device.type == "meta"
+    assert made.penalty(100, exposure).device.type == "meta"
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=IDS)
+def test_a_network_computes_on_its_own_device(config: ComponentConfig) -> None:
+    """Every tensor that a component makes is where its input is; the device "meta" stands for a GPU."""
+    made = build(LAYOUT, [config], marginals(), 0).to("meta")
+    tokens, visibility = rows().to("meta"), torch.ones(N, LAYOUT.seq_len, device="meta")
+    features = Features(LAYOUT, tokens, visibility, torch.Generator().manual_seed(0))
+    (component,) = made._components
+    with only_on("meta"):
+        for name, logits in component(features, ["y.label"]).items():
+            assert (name, logits.device.type) == ("y.label", "meta")
+
+
+@contextmanager
+def only_on(device: str) -> Iterator[None]:
+    """Refuses a sum, product or the like of a tensor on another device, as CUDA does."""
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            flat = [a for a in tree_leaves((args, kwargs or {})) if isinstance(a, Tensor) and a.dim() > 0]
+            if len({a.device.type for a in flat}) > 1 and "copy" not in str(func):
+                raise AssertionError(f"{func} mixes devices {[(a.device.type, tuple(a.shape)) for a in flat]}")
+            return func(*args, **(kwargs or {}))
+
+    with Watch():
+        yield
+
+
+def test_squares_of_links_are_those_of_each_pair() -> None:
+    layout = Layout((block("a", 2, 3), block("b", 3, 3), block("c", 1, 2), block("d", 2, 4)))
+    made = network(PairwiseConfig(sparsity=3.0), shaken=True, layout=layout)
+    (pairwise,) = made._components
+    assert isinstance(pairwise, Pairwise)
+    weights = pairwise.heads.weights["block_b"]
+    found = pairwise._squares(weights, 3)
+    ends = layout.vocab_sizes.cumsum(0).tolist()
+    for j, end in enumerate(ends):
+        for i in range(3):
+            link = weights[end - int(layout.vocab_sizes[j]) : end, 3 * i : 3 * i + 3]
+            torch.testing.assert_close(found[j, i], link.square().sum())
+
+
+def test_convolutions_read_and_predict_single_tokens() -> None:
+    """A lattice beside a label: each says something of the other, and both are learned."""
+    made = network(ConvConfig(width=4, depth=2), shaken=True)
+    tokens, sight = rows(), torch.ones(N, 7)
+    sight[:, :6] = 0
+    other = tokens.clone()
+    other[:, 6] = (other[:, 6] + 1) % 3
+    assert not torch.allclose(made(tokens, sight, ["x"])["x"], made(other, sight, ["x"])["x"], atol=1e-4)
