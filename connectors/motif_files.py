@@ -133,7 +133,7 @@ def parsed_motifs(source: Source, kind: str) -> tuple[Motif, ...]:
             f"the motifs can't be read as {kind} ({reason[:120]})", remedy="check that the file was written whole"
         ) from cause
     if kind == "meme":
-        _check_widths(kept, [len(motif) for motif in found], source)
+        _check_matrices(kept, len(found), source)
     if not found:
         raise source.fail("the file has no motifs", remedy="check that it was written whole")
     return tuple(_motif(motif, number, source) for number, motif in enumerate(found, 1))
@@ -159,22 +159,24 @@ def _motif(motif: "BioMotif", number: int, source: Source) -> Motif:
     return Motif(str(name), counts, str(getattr(motif, "matrix_id", None) or ""), sites)
 
 
-def _check_widths(text: str, lengths: Sequence[int], source: Source) -> None:
-    """MEME states each width; a matrix cut short has fewer rows."""
-    stated = [int(width) for width in re.findall(r"letter-probability matrix:.*?\bw=\s*(\d+)", text)]
-    rows, inside = [], False
-    for line in text.splitlines():
+def _check_matrices(text: str, n_found: int, source: Source) -> None:
+    """MEME states each motif and the width of its matrix: one that is missing or cut short is an error."""
+    n_named, matrices, inside = 0, [], False
+    for line in (line.strip() for line in text.splitlines()):
         if line.startswith("letter-probability matrix"):
-            rows.append(0)
+            stated = re.search(r"\bw=\s*(\d+)", line)
+            matrices.append((int(stated.group(1)) if stated else None, 0))
             inside = True
-        elif inside and re.fullmatch(r"\s*[\d.eE+-]+(\s+[\d.eE+-]+){3}\s*", line):
-            rows[-1] += 1
-        elif line.strip():
+        elif inside and re.fullmatch(r"[\d.eE+-]+(\s+[\d.eE+-]+){3}", line):
+            matrices[-1] = (matrices[-1][0], matrices[-1][1] + 1)
+        elif line:
             inside = False
-    for number, (width, n) in enumerate(zip(stated, rows, strict=False), 1):
-        if n != width or number > len(lengths):
-            raise source.fail(
-                f"a motif has {n} positions of the {width} that it states",
-                where=f"motif {number}",
-                remedy="check that the file was written whole",
-            )
+            n_named += bool(re.match(r"MOTIF\s", line))
+    written_whole = "check that the file was written whole"
+    for number, (width, n) in enumerate(matrices, 1):
+        if width is not None and n != width:
+            what = f"a motif has {n} positions of the {width} that it states"
+            raise source.fail(what, where=f"motif {number}", remedy=written_whole)
+    if not n_named == len(matrices) == n_found:
+        what = f"the file names {n_named} motifs, has {len(matrices)} matrices, and {n_found} could be read"
+        raise source.fail(what, remedy=written_whole)

@@ -11,6 +11,9 @@ _ALPHABETS = (("dna", "ACGT"), ("rna", "ACGU"), ("protein", "ACDEFGHIKLMNPQRSTVW
 _SAMPLE = 10_000
 _MAX_CATEGORIES = 1000
 _MIN_LENGTH = 4
+_LABEL_LENGTH = 20
+_MAX_LABELS = 100
+_ROWS_A_LABEL = 10
 _MAX_VALUE_LENGTH = 64
 _ID = "an id, not a block"
 
@@ -68,11 +71,13 @@ def _guess_column(column: pl.Series) -> tuple[str | None, object, str]:
     if values.dtype.is_nested() or not values.len():
         return None, None, "neither letters nor values, and left out"
     texts = values.cast(pl.String)
-    alphabet = _alphabet(texts)
+    alphabet, distinct = _alphabet(texts), texts.n_unique()
+    if alphabet == "protein" and _are_labels(texts, distinct):
+        why = f"a category with {distinct} values, though they look like amino acids: name it in `sequences`"
+        return "categories", {"columns": [column.name]}, f"{why} to read them so"
     if alphabet is not None:
         block = {"column": column.name, "alphabet": alphabet, "unknown": "hide"}
         return "sequences", block, f"{alphabet} letters"
-    distinct = texts.n_unique()
     as_numbers = texts.cast(pl.Float64, strict=False)
     numeric = not as_numbers.null_count() and values.dtype != pl.Boolean
     measured = values.dtype.is_float() or _has_fraction(as_numbers)
@@ -87,6 +92,12 @@ def _guess_column(column: pl.Series) -> tuple[str | None, object, str]:
 
 def _has_fraction(numbers: pl.Series) -> bool:
     return bool((numbers != numbers.floor()).any())
+
+
+def _are_labels(texts: pl.Series, distinct: int) -> bool:
+    """Few short values that come again and again are labels, such as WILD and LATE, and no proteins."""
+    few = distinct <= _MAX_LABELS and distinct * _ROWS_A_LABEL <= texts.len()
+    return few and int(texts.str.len_chars().max() or 0) <= _LABEL_LENGTH  # type: ignore[arg-type]
 
 
 def _alphabet(texts: pl.Series) -> str | None:

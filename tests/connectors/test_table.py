@@ -234,6 +234,30 @@ def test_blocks_are_told_by_content(tmp_path):
     assert any("kind was taken as a category with 2 values" in note for note in corpus.provenance.notes)
 
 
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["WILD", "LATE", "FAST"] * 40, "category"),  # amino acids all, and labels
+        (["GATA", "TATA"] * 40, "dna"),
+        (["MKTAYIAKQRQISFVKSHFSRQLEERLG", "MKTAYIAKQRQISFVKSHFSRQLEERLA"] * 40, "protein"),  # too long for labels
+        ([f"{a}{b}{c}{d}" for a in "ACGT" for b in "ACGT" for c in "ACGT" for d in "ACGT"] * 20, "dna"),  # too many
+        (["WILD", "LATE", "FAST"], "protein"),  # none comes again
+    ],
+)
+def test_labels_of_one_length_are_no_sequences(tmp_path, values, kind):
+    path = written(tmp_path, "\n".join(["x,y", *(f"{value},{i % 2}" for i, value in enumerate(values))]))
+    corpus = connectors.ingest("table", [path], name="test")
+    note = next(note for note in corpus.provenance.notes if note.startswith("column x"))
+    if kind == "category":
+        assert corpus.block("x").length == 1 and set(corpus.block("x").vocabulary.symbols) == set(values)
+        assert note.startswith(
+            f"column x was taken as a category with {len(set(values))} values, though they look like"
+        )
+        assert "name it in `sequences`" in note
+    else:
+        assert corpus.block("x").length == len(values[0]) and note == f"column x was taken as {kind} letters"
+
+
 def test_hundred_thousand_categories(tmp_path):
     rng = np.random.default_rng(1)
     values = rng.permutation(np.repeat(np.arange(100_000), 2))
