@@ -132,12 +132,34 @@ def test_a_failure_is_sent_to_the_webhook(
     assert "none.csv" in received[0]["text"] and "infosedd run mine.toml" in received[0]["text"]
 
 
-@pytest.mark.parametrize("runner", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
+WORKERS = [pytest.param(runner, marks=pytest.mark.slow) for runner in ("processes", "dask")]
+
+
+def skip_without_dask(runner: str) -> None:
+    if runner == "dask":
+        pytest.importorskip("prefect_dask")
+
+
+@pytest.mark.parametrize("runner", WORKERS)
+def test_a_study_gives_the_same_numbers_on_workers(quick: Study, home: Home, tmp_path: Path, runner: str) -> None:
+    from flows.study_flow import study_flow
+
+    skip_without_dask(runner)
+    alone = study_flow(quick, tmp_path / "alone")
+    spread = study_flow(quick, home.path, runner=runner, workers=2)
+    assert spread.model.model_id == alone.model.model_id
+    for ours, theirs in zip(spread.answers, alone.answers, strict=True):
+        assert [(e.nats, e.std_error) for e in ours.estimates] == [(e.nats, e.std_error) for e in theirs.estimates]
+    assert list(home.locks.glob("*.held")) == []
+
+
+@pytest.mark.parametrize("runner", ["threads", *WORKERS])
 def test_a_watch_runs_the_good_files_and_tells_the_bad_one(
     quick: Study, home: Home, tmp_path: Path, runner: str
 ) -> None:
     from flows.watch_flow import watch_flow
 
+    skip_without_dask(runner)
     folder = tmp_path / "files"
     folder.mkdir()
     for name in "abc":
@@ -148,7 +170,7 @@ def test_a_watch_runs_the_good_files_and_tells_the_bad_one(
     assert state.is_failed() and "3 of 4 new files done" in state.message and "bad.csv" in state.message
     assert [r.path.name for r in watched.failed] == ["bad.csv"]
     assert len({r.model_id for r in watched.results if not r.error}) == 3
-    if runner == "processes":
+    if runner != "threads":
         assert len({r.process_id for r in watched.results if not r.error}) == 2
     again = watch_flow(quick, str(folder), home.path, runner=runner, return_state=True)
     assert again.is_completed() and again.result().results == ()
