@@ -3,11 +3,11 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 
 import torch
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from torch import Tensor
 
 from infosedd.blocks import Block
@@ -15,7 +15,11 @@ from infosedd.config import ModelConfig
 from infosedd.errors import InputError
 from infosedd.networks import AnyComponent, ComponentConfig
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""Of a model's folder: which files, which entries, which named weights."""
+TRAINING_VERSION = 2
+"""Counted up when the same corpus, configuration and seed train to another model: what ``auto`` picks, what an
+option means, how training steps. It is in a model's key, so that a model of an older release is trained anew."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,7 @@ class ModelCard:
     train_steps: int
     train_seconds: float
     held_out_loss_nats: float
+    """Mean over the networks of the loss on their validation rows, which also picked the weights: a little too low."""
     weights_sha256: str
     seed: int
     created_at: str
@@ -60,11 +65,16 @@ def load_card(path: Path | str) -> ModelCard:
         raise InputError(
             f"the model has format {facts.get('format_version')}, this release reads {FORMAT_VERSION}",
             where=str(path),
-            remedy="train it again",
+            remedy="delete the folder and train it again",
         )
     unknown = set(facts) - {f.name for f in fields(ModelCard)}
     if unknown:
         raise InputError(f"the model's card has unknown entries {sorted(unknown)}", where=str(path))
+    missing = {f.name for f in fields(ModelCard) if f.default is MISSING and f.default_factory is MISSING} - set(facts)
+    if missing:
+        raise InputError(
+            f"the model's card lacks {sorted(missing)}", where=str(path), remedy="delete the folder and train it again"
+        )
     return ModelCard(**facts)
 
 
@@ -73,7 +83,15 @@ def blocks_of(card: ModelCard) -> tuple[Block, ...]:
 
 
 def components_of(card: ModelCard) -> tuple[ComponentConfig, ...]:
-    return TypeAdapter(tuple[AnyComponent, ...]).validate_python(card.components)
+    """The components' configurations; InputError for one that this release does not know."""
+    try:
+        return TypeAdapter(tuple[AnyComponent, ...]).validate_python(card.components)
+    except ValidationError as error:
+        raise InputError(
+            f"the network is not one that this release knows: {error.errors()[0]['msg']}",
+            where=f"in the card of model {card.model_id}",
+            remedy="delete the model's folder and train it again",
+        ) from error
 
 
 def describe(components: Sequence[ComponentConfig]) -> str:
@@ -88,8 +106,8 @@ def describe(components: Sequence[ComponentConfig]) -> str:
 
 
 def model_id(corpus_id: str, config: ModelConfig, seed: int, parent_id: str | None = None) -> str:
-    """Key of a model: corpus, canonical configuration, seed, parent and format; not the device."""
-    facts = [FORMAT_VERSION, corpus_id, config.model_dump(mode="json"), seed, parent_id]
+    """Key of a model: corpus, canonical configuration, seed, parent, format and training version; not the device."""
+    facts = [FORMAT_VERSION, TRAINING_VERSION, corpus_id, config.model_dump(mode="json"), seed, parent_id]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -48,21 +48,35 @@ class History:
     steps: list[int] = field(default_factory=list)
     held_out: list[float] = field(default_factory=list)
     best_step: int = 0
+    best_loss: float | None = None
+    """Held-out loss of the weights that are kept so far: not always the lowest, as chance makes that one low."""
     seconds: float = 0.0
     stage: int = 0
     stage_start: int = 0
+    stage_loss: float | None = None
+    """Held-out loss of the weights that the stage began with; none in the first stage."""
     anneal_start: int | None = None
     anneal_steps: int = 0
     residual_gain_nats: float | None = None
     """By how much the residual lowered the held-out loss; none where there is no residual."""
     residual_gain_std_error_nats: float | None = None
     residual_kept: bool | None = None
+    last_gain_nats: float | None = None
+    """By how much the lowest held-out loss fell since ``last_tenth``; none while training goes on."""
+    last_gain_std_error_nats: float | None = None
+    """Its standard error, paired by row or group; none where one alone is held out."""
     kept: float | None = None
     """Held-out loss of the weights that were kept; none while training goes on."""
+
+    @property
+    def last_tenth(self) -> int:
+        """Number of the look after which the last tenth of training came."""
+        return max(0, int(0.9 * (len(self.held_out) - 1)) - 1)
 
     def begin_stage(self, step: int) -> None:
         self.stage += 1
         self.stage_start, self.anneal_start, self.anneal_steps = step, None, 0
+        self.stage_loss = self.best_loss
 
 
 class Pace:
@@ -156,10 +170,14 @@ class Pace:
         """No progress worth the name for a while: progress is measured against all that was learned."""
         if step - self.history.stage_start < self._patience(step):
             return False
-        losses = np.minimum.accumulate(self.history.held_out)
-        learned = losses[0] - losses[-1]
+        history = self.history
+        looks = zip(history.steps, history.held_out, strict=True)
+        later = [(at, loss) for at, loss in looks if at > history.stage_start]
+        start = history.held_out[0] if history.stage_loss is None else history.stage_loss
+        losses = np.minimum.accumulate([start, *(loss for _, loss in later)])
+        learned = history.held_out[0] - losses[-1]
         near_best = int(np.argmax(losses <= losses[-1] + 1e-3 * learned))
-        since = max(self.history.steps[near_best], self.history.stage_start)
+        since = [history.stage_start, *(at for at, _ in later)][near_best]
         return step - since >= self._patience(step)
 
 

@@ -20,8 +20,9 @@ def side_by_side(work: Callable[[Job], Result], jobs: Sequence[Job], device: tor
     """Results in the order of ``jobs``, one job a core, each on one thread.
 
     Small networks gain nothing from more threads: handing their small products over costs more than
-    it saves, and much more when the machine is busy. One thread a job also makes results the same
-    whatever the number of cores. The first error, or an interruption of the caller, sets ``stop``, on
+    it saves, and much more when the machine is busy. One thread a job also makes the results of several jobs
+    the same whatever the number of cores; a job alone has all threads, whose number may show in the last
+    digits of a large network. The first error, or an interruption of the caller, sets ``stop``, on
     which jobs should end themselves soon, and is raised.
     """
     n_threads = torch.get_num_threads()
@@ -45,6 +46,9 @@ def side_by_side(work: Callable[[Job], Result], jobs: Sequence[Job], device: tor
             for future in futures:
                 future.cancel()
             raise
+        finally:
+            wait(futures)
+            torch.set_num_threads(n_threads)  # a worker's number is also that of all threads of a library below
 
 
 @contextmanager

@@ -2,18 +2,17 @@
 
 import json
 import math
-import os
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from threading import Event
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from infosedd.errors import InfoseddError, SurroundingsError
+from infosedd.checkpoint import read_facts, read_state, write_state
+from infosedd.errors import InfoseddError, InputError
 from infosedd.estimation import Sample, mean_and_error
 from infosedd.losses import noise_batch, row_losses
 from infosedd.networks import ScoreNetwork
@@ -28,7 +27,7 @@ from infosedd.schedules import Schedule
 from infosedd.symmetries import mirrored
 
 ROWS_TO_JUDGE = 1000
-"""Held-out rows from which a difference that does not show in them is taken to be small."""
+"""Held-out rows, or groups, from which a difference that does not show in them is taken to be small."""
 EXPOSURE_ROWS = 8192
 """Rows from which it is told how often one position is seen when another is scored."""
 BESIDE_RESIDUAL = 0.1
@@ -37,7 +36,7 @@ FEW_WEIGHTS = 200_000
 """Weights below which a step costs little more for more rows."""
 
 
-class NonFiniteLossError(InfoseddError):
+class NonFiniteLossError(InputError):
     """The loss became infinite or NaN; ``step`` says where."""
 
     def __init__(self, step: int) -> None:
@@ -59,10 +58,24 @@ class TrainingStopped(InfoseddError):
 
 @dataclass(frozen=True)
 class Data:
-    """Tokens (n, L) of a fold's rows, with their weights (n,) or none."""
+    """Tokens (n, L) of the rows of a fold's part, with their weights (n,) and groups (n,), or none."""
 
     tokens: Tensor
-    weights: Tensor | None
+    weights: Tensor | None = None
+    weight_kind: str = "count"
+    groups: Tensor | None = None
+
+    @cached_property
+    def ends(self) -> Tensor:
+        """(n,) where each row's share of the total weight ends."""
+        assert self.weights is not None
+        return self.weights.cumsum(0)
+
+    @cached_property
+    def n_draws(self) -> float:
+        """Number of draws that the rows stand for: the sum of counts, or Kish's number of equal weights."""
+        weights = None if self.weights is None else self.weights.numpy()
+        return Sample(weights, self.weight_kind).n_effective(len(self.tokens))
 
 
 class Trainer:
@@ -98,6 +111,8 @@ class Trainer:
         self._average = [p.detach().clone() for p in network.parameters()]
         self._best = [p.detach().clone() for p in network.parameters()]
         self._settled = [p.detach().clone() for p in network.parameters()]
+        self._lowest: list[Tensor] = []
+        """For each look since ``history.last_tenth``, the rows' losses at the lowest look so far."""
         self._begin()
 
     def _begin(self) -> None:
@@ -130,8 +145,11 @@ class Trainer:
             self._run_stage(training, held_out, started)
         if self.network.has_residual:
             self._judge_residual(held_out)
+            self.network.heed(self.history.residual_kept)
         self._load_into_network(self._best)
-        self.history.kept = self._mean_loss(self._best, held_out)
+        gain, error = self._paired(self._lowest[0].double(), self._lowest[-1].double(), held_out)
+        self.history.last_gain_nats, self.history.last_gain_std_error_nats = gain, _if_finite(error)
+        self.history.kept = _mean(self._losses(self._best, held_out), held_out)
         self.history.seconds = time.monotonic() - started
         return self.history
 
@@ -167,9 +185,11 @@ class Trainer:
         The best of many looks is best by chance too, so it has to be better by two standard errors. On few
         rows chance hides overfitting, and the best look is all there is to go by.
         """
-        loss, error = self._difference(self._average, self._best, held_out)
-        if loss <= 2 * error and len(torch.cat([rows for *_, rows in held_out]).unique()) >= ROWS_TO_JUDGE:
+        last = self._losses(self._average, held_out)
+        loss, error = self._paired(last, self._losses(self._best, held_out), held_out)
+        if loss <= 2 * error and len(torch.cat([units for *_, units in held_out]).unique()) >= ROWS_TO_JUDGE:
             torch._foreach_copy_(self._best, self._average)
+            self.history.best_step, self.history.best_loss = self.step, _mean(last, held_out)
 
     def _settle(self) -> None:
         """Begin the residual's stage from the best weights of the stage before."""
@@ -182,17 +202,17 @@ class Trainer:
 
     def _judge_residual(self, held_out: list[tuple]) -> None:
         """Go back to the weights without a residual unless it lowered the loss by more than its standard error."""
-        gain, error = self._difference(self._settled, self._best, held_out)
-        self.history.residual_gain_nats, self.history.residual_gain_std_error_nats = gain, error
+        settled, best = (self._losses(values, held_out) for values in (self._settled, self._best))
+        gain, error = self._paired(settled, best, held_out)
+        self.history.residual_gain_nats, self.history.residual_gain_std_error_nats = gain, _if_finite(error)
         self.history.residual_kept = gain > error
         if not self.history.residual_kept:
             torch._foreach_copy_(self._best, self._settled)
 
-    def _difference(self, a: list[Tensor], b: list[Tensor], held_out: list[tuple]) -> tuple[float, float]:
-        """Held-out loss of weights ``a`` less that of ``b``, and the standard error of that."""
-        weights, rows = (torch.cat([batch[i] for batch in held_out]).numpy() for i in (3, 4))
-        difference = self._losses(a, held_out) - self._losses(b, held_out)
-        return mean_and_error(difference.numpy(), Sample(weights, "weight", groups=rows))
+    def _paired(self, a: Tensor, b: Tensor, held_out: list[tuple]) -> tuple[float, float]:
+        """Mean of the rows' losses ``a`` less ``b``, and its standard error over rows, or groups."""
+        weights, units = (torch.cat([batch[i] for batch in held_out]).numpy() for i in (3, 4))
+        return mean_and_error((a - b).numpy(), Sample(weights, "weight", groups=units))
 
     def _train_step(self, data: Data) -> None:
         generator = torch_stream("step", self.seed, self.step)
@@ -200,7 +220,7 @@ class Trainer:
         tokens = mirrored(data.tokens[rows].long(), self.network.layout, generator)
         dealt, draw = self._noised(tokens, generator)
         losses = row_losses(self.network, tokens, dealt, draw, self.mix.target_blocks, generator)
-        loss = losses.mean() + self.network.penalty(len(data.tokens), self._exposure)
+        loss = losses.mean() + self.network.penalty(data.n_draws, self._exposure).to(losses.device)
         if not math.isfinite(loss.item()):
             raise NonFiniteLossError(self.step)
         loss.backward()
@@ -213,9 +233,8 @@ class Trainer:
         """The step's rows: a stretch of a fresh order each epoch, or draws in proportion to weight."""
         n, size = len(data.tokens), min(self._batch_size, len(data.tokens))
         if data.weights is not None:
-            ends = data.weights.cumsum(0)
-            spots = (torch.arange(size) + torch.rand((), generator=generator)) / size * ends[-1]
-            rows = torch.searchsorted(ends, spots.to(ends.dtype)).clamp(max=n - 1)
+            spots = (torch.arange(size) + torch.rand((), generator=generator)) / size * data.ends[-1]
+            rows = torch.searchsorted(data.ends, spots.to(data.ends.dtype)).clamp(max=n - 1)
             return rows[torch.randperm(size, generator=generator)]
         per_epoch = max(1, n // size)
         epoch, place = divmod(self.step, per_epoch)
@@ -227,10 +246,15 @@ class Trainer:
     def _exposures(self, data: Data) -> Tensor:
         """(L, L) mean weight in the loss with which position j is seen when i is scored, as [j, i]."""
         generator = torch_stream("exposure", self.seed)
-        rows = torch.randint(len(data.tokens), (EXPOSURE_ROWS,), generator=generator)
+        if data.weights is None:
+            rows = torch.randint(len(data.tokens), (EXPOSURE_ROWS,), generator=generator)
+        else:
+            spots = torch.rand(EXPOSURE_ROWS, dtype=data.ends.dtype, generator=generator) * data.ends[-1]
+            rows = torch.searchsorted(data.ends, spots).clamp(max=len(data.tokens) - 1)
         tokens = data.tokens[rows].long()
         dealt, draw = self._noised(tokens, generator)
-        seen = dealt.clean + dealt.noised * ~dealt.clean * draw.visibility
+        known = tokens != self.network.layout.vocab_sizes
+        seen = (dealt.clean + dealt.noised * ~dealt.clean * draw.visibility) * known
         scored = (draw.scored & dealt.noised) * (draw.weight * dealt.weight)[:, None]
         return (seen.float().T @ scored.float() / len(rows)).to(self.network.device)
 
@@ -240,13 +264,14 @@ class Trainer:
         n = min(self.config.evaluation_rows, len(data.tokens))
         rows = torch.randperm(len(data.tokens), generator=generator)[:n]
         weights = torch.ones(n, dtype=torch.float64) if data.weights is None else data.weights[rows].double()
+        units = rows if data.groups is None else data.groups[rows]
         copies = max(1, min(8, 8192 // n))
         batches = []
         for _ in range(copies):
             for part in torch.arange(n).split(2048):
                 tokens = data.tokens[rows[part]].long()
                 dealt, draw = self._noised(tokens, generator)
-                batches.append((tokens, dealt, draw, weights[part], rows[part]))
+                batches.append((tokens, dealt, draw, weights[part], units[part]))
         return batches
 
     def _noised(self, tokens: Tensor, generator: torch.Generator) -> tuple[Dealt, Draw]:
@@ -265,20 +290,20 @@ class Trainer:
         self._load_into_network(current)
         return torch.cat(losses).double()
 
-    def _mean_loss(self, values: list[Tensor], batches: list[tuple]) -> float:
-        weights = torch.cat([batch[3] for batch in batches])
-        return float((self._losses(values, batches) * weights).sum() / weights.sum())
-
     def _look(self, batches: list[tuple]) -> None:
         """Record the held-out loss of the averaged weights, and keep them if they are the best."""
-        loss = self._mean_loss(self._average, batches)
+        history, losses = self.history, self._losses(self._average, batches)
+        loss = _mean(losses, batches)
         if not math.isfinite(loss):
             raise NonFiniteLossError(self.step)
-        if not self.history.held_out or loss < min(self.history.held_out):
-            self.history.best_step = self.step
+        if history.best_loss is None or loss < history.best_loss:
+            history.best_step, history.best_loss = self.step, loss
             torch._foreach_copy_(self._best, self._average)
-        self.history.steps.append(self.step)
-        self.history.held_out.append(loss)
+        is_lowest = not history.held_out or loss < min(history.held_out)
+        self._lowest.append(losses.float() if is_lowest else self._lowest[-1])
+        history.steps.append(self.step)
+        history.held_out.append(loss)
+        self._lowest = self._lowest[history.last_tenth - len(history.held_out) :]
 
     def _load_into_network(self, values: list[Tensor]) -> None:
         with torch.no_grad():
@@ -290,43 +315,62 @@ class Trainer:
         kinds = {"now": now, "average": self._average, "best": self._best, "settled": self._settled}
         return {**kinds, "mean": optimizer.mean, "square": optimizer.square}
 
-    # Saved state: tensors as safetensors, the rest as JSON; a folder written whole or not at all.
-
     def _save(self) -> None:
         if self.checkpoint is None:
             return
-        tensors = {}
-        for kind, values in self._state().items():
-            tensors.update({f"{kind}.{i}": value.detach() for i, value in enumerate(values)})
-        partial = self.checkpoint.with_suffix(".partial")
+        tensors = {f"{kind}.{i}": value for kind, values in self._state().items() for i, value in enumerate(values)}
+        tensors["lowest"] = torch.stack(self._lowest)
         facts = {"step": str(self.step), "history": json.dumps(self.history.__dict__)}
-        try:
-            self.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-            save_file(tensors, partial, metadata=facts)
-            os.replace(partial, self.checkpoint)
-        except (OSError, SafetensorError) as error:
-            raise SurroundingsError(
-                f"could not save the state of training: {error}",
-                where=str(self.checkpoint.parent),
-                remedy="free space or check rights, then run again: training goes on from the last saved state",
-            ) from error
+        write_state(self.checkpoint, tensors, facts, "the state of training")
 
     def _resume(self) -> None:
+        """Go on from the saved state, or from the start where it can't be read."""
         if self.checkpoint is None or not self.checkpoint.exists():
             return
-        with safe_open(self.checkpoint, "pt") as file:
-            facts = file.metadata()
-        tensors = load_file(self.checkpoint)
-        self.step, self.history = int(facts["step"]), History(**json.loads(facts["history"]))
-        self._begin()
+        saved = read_state(self.checkpoint)
+        if saved is None or not self._restore(*saved):
+            self.checkpoint.unlink()
+            self.step, self.history = 0, History()
+            self._begin()
+            text = "the saved state can't be read or is of another release: training starts again"
+            self.progress(Progress(self.label, 0.0, None, text))
+            return
+        self.progress(Progress(self.label, 0.0, None, f"resumed at step {self.step}"))
+
+    def _restore(self, tensors: dict[str, Tensor], facts: dict[str, str]) -> bool:
+        """Take over a saved state; false, with the network untouched, where it is not one of this network."""
+        try:
+            self.step, self.history = int(facts["step"]), History(**json.loads(facts["history"]))
+            self._begin()
+            pairs = [
+                (value, tensors[f"{kind}.{i}"])
+                for kind, values in self._state().items()
+                for i, value in enumerate(values)
+            ]
+            lowest = tensors["lowest"]
+        except (KeyError, TypeError, ValueError):
+            return False
+        if any(value.shape != found.shape for value, found in pairs):
+            return False
         self._optimizer.n_steps = self.step - self.history.stage_start
         with torch.no_grad():
-            for kind, values in self._state().items():
-                torch._foreach_copy_(values, [tensors[f"{kind}.{i}"] for i in range(len(values))])
-        self.progress(Progress(self.label, 0.0, None, f"resumed at step {self.step}"))
+            for value, found in pairs:
+                value.copy_(found)
+        self._lowest = [*lowest]
+        return True
 
 
 def saved_step(checkpoint: Path) -> int:
-    """The step at which a saved state goes on."""
-    with safe_open(checkpoint, "pt") as file:
-        return int(file.metadata()["step"])
+    """The step at which a saved state goes on; 0 where it can't be read."""
+    facts = read_facts(checkpoint)
+    return 0 if facts is None else int(facts.get("step", 0))
+
+
+def _mean(losses: Tensor, batches: list[tuple]) -> float:
+    """Weighted mean of the held-out rows' losses."""
+    weights = torch.cat([batch[3] for batch in batches])
+    return float((losses * weights).sum() / weights.sum())
+
+
+def _if_finite(error: float) -> float | None:
+    return error if math.isfinite(error) else None

@@ -31,3 +31,20 @@ def test_an_error_stops_the_others_and_is_raised() -> None:
     with pytest.raises(ValueError, match="job 0"):
         side_by_side(work, [0, 1, 2], CPU, stop)
     assert stop.is_set()
+
+
+def test_the_caller_has_its_threads_back() -> None:
+    """Those of the library below too, whose number is one for the whole process."""
+
+    def numbers() -> list[str]:
+        info = torch.__config__.parallel_info()
+        return [line.strip() for line in info.splitlines() if "get_max_threads()" in line or "get_num_threads" in line]
+
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        there = numbers()
+        assert side_by_side(lambda n: torch.get_num_threads(), [1, 2, 3], CPU, Event()) == [1, 1, 1]
+        assert numbers() == there
+    finally:
+        torch.set_num_threads(before)
