@@ -38,13 +38,22 @@ def tell_failure(flow: "Flow[..., Any]", flow_run: FlowRun, state: "State[Any]")
         return
     from prefect.blocks.core import Block
 
-    command = flow_run.parameters.get("command") or f"run the flow {flow.name!r} again with the same parameters"
     subject = f"{flow.name} {state.name}: {flow_run.name}"
-    text = f"{subject}\n{state.message}\nresume: {command}"
+    text = f"{subject}\n{_told(flow, flow_run, state)}"
     loaded: Any = Block.load(block)
     sent = loaded.notify(text, subject) if hasattr(loaded, "notify") else loaded.call({"text": text})
     if isawaitable(sent):
         asyncio.run(_wait_for(sent))
+
+
+def _told(flow: "Flow[..., Any]", flow_run: FlowRun, state: "State[Any]") -> str:
+    """Step, reason and command, as the run noted them on what it raised; else what Prefect knows."""
+    failure = state.result(raise_on_failure=False) if state.is_failed() else None
+    notes = getattr(failure, "__notes__", [])
+    if notes:
+        return notes[0]
+    command = flow_run.parameters.get("command") or f"run the flow {flow.name!r} again with the same parameters"
+    return f"{state.message}\nresume: {command}"
 
 
 async def _wait_for(sent: Awaitable[object]) -> None:

@@ -258,8 +258,10 @@ class Run:
         else:
             status, text = "failed", f"{type(failure).__name__}: {failure}"
         step = f"{self.step}: " if self.step else ""
+        told = f"{step}{text}; resume with `{self.command}`"
+        failure.add_note(told)  # for Prefect's log, and for whoever is notified
         try:
-            self.warehouse.finish_run(self.run_id, status, f"{step}{text}; resume with `{self.command}`")
+            self.warehouse.finish_run(self.run_id, status, told)
             if publish:
                 self.warehouse.publish()
         except SurroundingsError as second:

@@ -129,7 +129,8 @@ def test_a_failure_is_sent_to_the_webhook(
     with pytest.raises(InputError):
         study_flow(study_of(tmp_path / "none.csv"), home.path, command="infosedd run mine.toml")
     assert len(received) == 1
-    assert "none.csv" in received[0]["text"] and "infosedd run mine.toml" in received[0]["text"]
+    told = received[0]["text"].splitlines()[1]
+    assert told.startswith("ingest: ") and "none.csv" in told and "resume with `infosedd run mine.toml`" in told
 
 
 WORKERS = [pytest.param(runner, marks=pytest.mark.slow) for runner in ("processes", "dask")]
