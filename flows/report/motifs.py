@@ -93,8 +93,7 @@ def motif_table(context: Context) -> Table | None:
             (
                 label(motif.name),
                 label(motif.consensus, 30),
-                place(context, motif.start, motif.stop) if motif.n_matched else "–",
-                (motif.strand if motif.n_matched else "–").replace("-", "\u2212"),
+                _where(context, motif),
                 *([label(motif.label)] if several else []),
                 f"{motif.n_matched:,} of {motif.n_rows:,}",
                 there,
@@ -106,12 +105,11 @@ def motif_table(context: Context) -> Table | None:
         Column("motif"),
         Column("consensus", code=True),
         Column("commonest place"),
-        Column("strand"),
         *([Column("rows searched", wraps=True)] if several else []),
         Column("rows with a match", numeric=True),
         Column("rows at the place", numeric=True),
         Column("by chance", numeric=True),
-        *([Column(f"highest window of {profile.width} there, nats", numeric=True)] if profile else []),
+        *([Column("highest window there, nats", numeric=True)] if profile else []),
     )
     return Table(
         "motifs", f"Known motifs of {placed.file} in {placed.block}", _note(placed), columns, tuple(rows), None
@@ -133,6 +131,12 @@ def _note(placed: PlacedMotifs) -> str:
         "By chance: rows at each place, were all places alike. A motif is drawn where more than that, and "
         f"at least {agreeing}, agree.{more}{long}"
     )
+
+
+def _where(context: Context, motif: FoundMotif) -> str:
+    if not motif.n_matched:
+        return "–"
+    return place(context, motif.start, motif.stop) + ("" if motif.strand == "+" else ", reverse")
 
 
 def _highest(context: Context, profile: Profile, motif: FoundMotif) -> str:
