@@ -3,7 +3,8 @@
     python -m benchmarks.faults                    all (20 minutes on two cores)
     python -m benchmarks.faults kills --kills 5    some
 
-Each study runs as a user runs it, in a process of its own.
+Each study runs as a user runs it, in a process of its own, with a Prefect server of its own unless
+PREFECT_API_URL names one, which is faster on a busy machine.
 """
 
 import argparse
@@ -31,12 +32,13 @@ class Unexpected(Exception):
     """A fault was not met as it should be."""
 
 
-def start(folder: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-    """One command of infosedd, in a session of its own."""
+def start(folder: Path, *arguments: str, own_server: bool = False, **environment: str) -> subprocess.Popen[str]:
+    """One command of infosedd, in a session of its own; ``own_server`` whatever PREFECT_API_URL names."""
+    inherited = {name: v for name, v in os.environ.items() if not (own_server and name == "PREFECT_API_URL")}
     return subprocess.Popen(
         [sys.executable, "-m", "infosedd", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path.cwd()), *sys.path]), **environment},
+        env={**inherited, "PYTHONPATH": os.pathsep.join([str(Path.cwd()), *sys.path]), **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -243,7 +245,7 @@ def cancelled(folder: Path) -> str:
     path.write_text(json.dumps(study))
     port = 4300 + random.randrange(600)
     options = ["serve", str(path), "--cron", "0 0 1 1 *", "--now", "--port", str(port), "--home", "served"]
-    process = start(folder, *options)
+    process = start(folder, *options, own_server=True)
     try:
         first = running(port)
         post(port, f"flow_runs/{first}/set_state", {"state": {"type": "CANCELLING", "name": "Cancelling"}})
@@ -251,13 +253,13 @@ def cancelled(folder: Path) -> str:
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         finish(process)
-    process = start(folder, *options)
+    process = start(folder, *options, own_server=True)
     try:
         second = running(port)
         os.killpg(process.pid, signal.SIGKILL)
         finish(process)
         time.sleep(8)  # the server sees that its parent is gone
-        process = start(folder, *options)
+        process = start(folder, *options, own_server=True)
         expect(ends_as(port, second) == "CRASHED", "the left run was not closed")
         third = running(port)
     finally:
