@@ -13,6 +13,7 @@ import numpy as np
 from infosedd.blocks import Block, Selection, Symmetry, Vocabulary
 from infosedd.corpus import Corpus, Provenance
 from infosedd.errors import InputError
+from infosedd.folds import drawn, is_split_by_draw
 from infosedd.randomness import numpy_stream
 
 MOST_DRAWS = 200_000
@@ -169,7 +170,17 @@ def paired(corpus: Corpus, question: Question, seed: int = 0) -> tuple[Corpus, Q
 
 
 def subset(corpus: Corpus, share: float, seed: int = 0) -> Corpus:
-    """A share of the rows, whole groups, the smaller share within the larger one; a ``test`` split stays whole."""
+    """A share of the rows, whole groups, the smaller share within the larger one; a ``test`` split stays whole.
+
+    Counted rows without groups keep a share of all their draws.
+    """
+    if is_split_by_draw(corpus) and corpus.weights is not None:
+        counts = corpus.weights.astype(np.int64)
+        fixed = np.zeros_like(counts) if corpus.splits is None else np.where(corpus.splits == 2, counts, 0)
+        free = counts - fixed
+        left = fixed + drawn(free, round(share * int(free.sum())), _rng("subset", seed))
+        kept = replace(corpus, weights=left, name=f"{corpus.name}: {share:g} of the draws")
+        return kept.take(np.flatnonzero(left))
     unit = np.arange(corpus.n) if corpus.groups is None else np.unique(corpus.groups, return_inverse=True)[1]
     rank = _rng("subset", seed).permutation(int(unit.max()) + 1)
     kept = (rank < round(share * len(rank)))[unit]

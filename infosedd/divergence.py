@@ -12,6 +12,7 @@ from infosedd.blocks import Selection
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
 from infosedd.estimation import Sample, estimate_of, mean_and_error
+from infosedd.folds import by_row, evenly
 from infosedd.integrals import Integrals
 from infosedd.model import ScoreModel
 from infosedd.networks import ScoreNetwork
@@ -55,7 +56,7 @@ def kl_divergence(p: ScoreModel, q: ScoreModel, x: str | None = None) -> Estimat
         )
 
     def against(score_of_fold: Callable[[int], Score], chosen_of: Callable[[np.ndarray], np.ndarray] = np.asarray):
-        """Rows in order, and their two integrals; of each fold's held-out rows those that ``chosen_of`` leaves."""
+        """Rows in order, weights, two integrals; of each fold's held-out rows those that ``chosen_of`` leaves."""
         parts: list[Integrals] = []
         taken = [chosen_of(fold.test) for fold in p.folds]
         with threads_for(p.networks[0][0].n_parameters):
@@ -63,23 +64,23 @@ def kl_divergence(p: ScoreModel, q: ScoreModel, x: str | None = None) -> Estimat
                 tokens = p.layout.tokens_of(corpus, held_out)
                 score_q = score_of_fold(i)
                 parts.append(measures.evaluate(plan, LearnedScore(members), tokens, noise, score_q=score_q))
-        evaluated = np.concatenate(taken)
-        order = np.argsort(evaluated, kind="stable")
-        loss = np.concatenate([part.loss_difference.numpy() for part in parts])[order]
-        return evaluated[order], loss, np.concatenate([part.dynkin.numpy() for part in parts])[order]
+        counts = [fold.weights(corpus, "test") for fold in p.folds]
+        weights = None if corpus.weights is None else np.concatenate([chosen_of(c) for c in counts if c is not None])
+        loss, dynkin = (np.concatenate([getattr(p, n).numpy() for p in parts]) for n in ("loss_difference", "dynkin"))
+        return by_row(np.concatenate(taken), weights, loss, dynkin)
 
     def refit(members: Sequence[ScoreNetwork]) -> float:
         """The mean over some rows, the same for each network, with one of q's networks alone."""
         most = -(-REFIT_ROWS // len(p.folds))
-        evaluated, values, _ = against(lambda _: LearnedScore(members), lambda held_out: _evenly(held_out, most))
-        return mean_and_error(values, Sample.of(corpus, evaluated))[0]
+        evaluated, weights, values, _ = against(lambda _: LearnedScore(members), lambda held: evenly(held, most))
+        return mean_and_error(values, Sample.of(corpus, evaluated, weights=weights))[0]
 
     if same:  # the fold's own network of q has not seen the fold's test rows either
-        rows, loss, dynkin = against(lambda i: LearnedScore(q.networks[i]))
+        rows, _, loss, dynkin = against(lambda i: LearnedScore(q.networks[i]))
         refits = []
     else:
         everyone = LearnedScore([network for members in q.networks for network in members])
-        rows, loss, dynkin = against(lambda _: everyone)
+        rows, _, loss, dynkin = against(lambda _: everyone)
         refits = [refit(members) for members in q.networks] if len(q.networks) > 1 else []
     sample = Sample.of(corpus, rows)
     facts: dict[str, Any] = {"measure": "kl_divergence", "x": chosen.text}
@@ -110,11 +111,6 @@ def kl_divergence(p: ScoreModel, q: ScoreModel, x: str | None = None) -> Estimat
             _per_position(corpus, rows, q.require_corpus(), chosen, facts),
         ),
     )
-
-
-def _evenly(rows: np.ndarray, most: int) -> np.ndarray:
-    """At most ``most`` of the rows, evenly spaced."""
-    return rows[:: -(-len(rows) // most)]
 
 
 def _jackknife(values: list[float]) -> float:

@@ -21,9 +21,14 @@ class Sample:
     """A row's value has noise of its own, which its counted draws share: they are then not independent."""
 
     @classmethod
-    def of(cls, corpus: Corpus, rows: np.ndarray, *, noisy: bool = False) -> "Sample":
+    def of(
+        cls, corpus: Corpus, rows: np.ndarray, *, noisy: bool = False, weights: np.ndarray | None = None
+    ) -> "Sample":
+        """Rows of a corpus; ``weights`` (n,) in place of the corpus's own where only some of a row's draws count."""
+        if weights is None and corpus.weights is not None:
+            weights = corpus.weights[rows]
         return cls(
-            None if corpus.weights is None else corpus.weights[rows],
+            weights,
             corpus.weight_kind,
             None if corpus.groups is None else corpus.groups[rows],
             noisy,

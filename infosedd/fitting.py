@@ -19,7 +19,7 @@ from torch import Tensor
 from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError, SurroundingsError
-from infosedd.folds import Fold, plan_folds
+from infosedd.folds import Fold, PartName, plan_folds
 from infosedd.layout import Layout
 from infosedd.networks import AnyComponent, ScoreNetwork, build, choose
 from infosedd.pace import History
@@ -105,11 +105,11 @@ class Fitting:
         )
         fold = self.folds[job.fold]
         with threads_for(network.n_parameters):
-            history = trainer.fit(*(_data(self.corpus, self.layout, rows) for rows in (fold.training, fold.validation)))
+            history = trainer.fit(*(_data(self.corpus, self.layout, fold, p) for p in ("training", "validation")))
         return network, history
 
     def _network(self, job: Job) -> ScoreNetwork:
-        marginals = _marginals(self.corpus, self.layout, self.folds[job.fold].training)
+        marginals = _marginals(self.corpus, self.layout, self.folds[job.fold])
         return build(self.layout, self.components, marginals, self._seed_of(job), self.mix.target_blocks)
 
     def _seed_of(self, job: Job) -> int:
@@ -202,16 +202,17 @@ def _alone(file: Path, stop: Event) -> Iterator[None]:
         lock.release()
 
 
-def _data(corpus: Corpus, layout: Layout, rows: np.ndarray) -> Data:
-    weights = None if corpus.weights is None else torch.from_numpy(corpus.weights[rows])
-    return Data(layout.tokens_of(corpus, rows), weights)
+def _data(corpus: Corpus, layout: Layout, fold: Fold, part: PartName) -> Data:
+    weights = fold.weights(corpus, part)
+    return Data(layout.tokens_of(corpus, getattr(fold, part)), None if weights is None else torch.from_numpy(weights))
 
 
-def _marginals(corpus: Corpus, layout: Layout, rows: np.ndarray) -> dict[str, Tensor]:
-    """{block: (L_b, N_b) frequency of each symbol at each position, plus half a count shared by all (Perks)}."""
+def _marginals(corpus: Corpus, layout: Layout, fold: Fold) -> dict[str, Tensor]:
+    """{block: (L_b, N_b) training frequency of a symbol at a position, plus half a count shared by all (Perks)}."""
+    rows, counted = fold.training, fold.weights(corpus, "training")
     weights = torch.ones(len(rows), dtype=torch.float64)
-    if corpus.weights is not None:
-        weights = torch.from_numpy(corpus.weights[rows])
+    if counted is not None:
+        weights = torch.from_numpy(counted)
         if corpus.weight_kind == "weight":  # of any scale: half a count is half an average row
             weights = weights / weights.mean()
     out = {}

@@ -1,8 +1,9 @@
 """Information measures of arrays in one call: train, cross-fit, estimate.
 
 Each function takes samples as (n, L) or (n,) integer or string arrays, torch tensors, pandas or
-Polars columns, or lists of strings, and returns an ``Estimate`` in nats whose ``n_samples`` is n
-and whose ``pointwise`` values are in row order.
+Polars columns, or lists of strings, and returns an ``Estimate`` in nats. Every row is held out once, so
+``n_samples`` is n, or the sum of the counts, less the rows whose target tokens are all hidden, and
+``pointwise`` has their values in row order.
 """
 
 import time
@@ -94,7 +95,7 @@ def learning_curve(
     missing: Missing = "error",
     progress: ProgressCallback = on_stderr,
 ) -> LearningCurve:
-    """I(X; Y | Z) from a quarter, a half and all of the rows, and whether it has settled: three fits.
+    """I(X; Y | Z) from a quarter, a half and all of the draws (or groups), and whether it has settled: three fits.
 
     ``progress`` is told the cost once the first fit, of all rows, has been timed.
     """
@@ -122,15 +123,16 @@ def permutation_null(
     """I(X; Y | Z) beside those of ``n_permutations`` refits on shuffled pairs, with the p-value.
 
     y is shuffled over the rows: whole groups where there are groups, among rows of equal z where there is
-    a condition. ``progress`` is told the cost once the first fit, of the data as they are, has been timed.
+    a condition. Of counted rows every draw is a row here, in the estimate too, so that all are treated alike.
+    ``progress`` is told the cost once the first fit, of the data as they are, has been timed.
     """
     corpus, question, config = _pair(x, y, condition, weights, groups, config, missing)
+    corpus = draws_of(corpus, corpus.n_draws)
     check_null(corpus, question, n_permutations)
     start = time.monotonic()
     estimate = _ask(corpus, question, config, seed, device)
     _tell_cost(progress, "permutation null", n_permutations, time.monotonic() - start)
-    each = draws_of(corpus, corpus.n_draws)
-    return null_of(each, question, lambda c: _ask(c, question, config, seed, device), estimate, n_permutations, seed)
+    return null_of(corpus, question, lambda c: _ask(c, question, config, seed, device), estimate, n_permutations, seed)
 
 
 def entropy(

@@ -9,7 +9,7 @@ from infosedd.card import ModelCard, blocks_of, components_of, model_id
 from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
 from infosedd.fitting import components_for, mix_of
-from infosedd.folds import Fold, plan_folds
+from infosedd.folds import Fold, plan_folds, row_keys
 from infosedd.layout import Layout
 from infosedd.registry import ModelRegistry
 
@@ -78,12 +78,13 @@ def _seen_by(card: ModelCard, corpus: Corpus, folds: Sequence[Fold], corpus_of: 
     if card.corpus_id == corpus.corpus_id:
         theirs = plan_folds(corpus, n_folds, card.seed)
         return len(theirs) != len(folds) or not all(
-            np.array_equal(a.test, b.test) for a, b in zip(theirs, folds, strict=True)
+            np.array_equal(a.test, b.test) and _same(a.weights(corpus, "test"), b.weights(corpus, "test"))
+            for a, b in zip(theirs, folds, strict=True)
         )
     other = corpus_of(card.corpus_id)
     if other is None or corpus.groups is not None or other.groups is not None:
         return True
-    theirs, keys, other_keys = plan_folds(other, n_folds, card.seed), _keys(corpus), _keys(other)
+    theirs, keys, other_keys = plan_folds(other, n_folds, card.seed), row_keys(corpus), row_keys(other)
     for number, fold in enumerate(folds):
         started = theirs[min(number, len(theirs) - 1)]
         learned = np.concatenate([started.training, started.validation])
@@ -95,6 +96,10 @@ def _seen_by(card: ModelCard, corpus: Corpus, folds: Sequence[Fold], corpus_of: 
     return False
 
 
+def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
+    return a is b or (a is not None and b is not None and np.array_equal(a, b))
+
+
 def line_of(card: ModelCard, cards: Mapping[str, ModelCard]) -> Iterator[ModelCard | None]:
     """A model and those that it came from, back to the first; none for one that is no longer there."""
     current: ModelCard | None = card
@@ -104,10 +109,3 @@ def line_of(card: ModelCard, cards: Mapping[str, ModelCard]) -> Iterator[ModelCa
             return
         current = cards.get(current.parent_model_id)
     yield None
-
-
-def _keys(corpus: Corpus) -> np.ndarray:
-    """(n,) the tokens of each row, as one value that equal rows share."""
-    parts = [np.ascontiguousarray(codes).view(np.uint8) for codes in corpus.tokens.values()]
-    rows = np.ascontiguousarray(np.concatenate([part.reshape(corpus.n, -1) for part in parts], axis=1))
-    return rows.view(np.dtype((np.void, rows.shape[1]))).ravel()

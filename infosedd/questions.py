@@ -18,7 +18,7 @@ from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
 from infosedd.estimation import Sample, estimate_of, mean_and_error, seed_error
-from infosedd.folds import Fold
+from infosedd.folds import Fold, by_row, evenly
 from infosedd.layout import Layout
 from infosedd.measures import Plan
 from infosedd.networks import ScoreNetwork
@@ -40,6 +40,8 @@ class Values:
 
     corpus: Corpus
     rows: np.ndarray
+    weights: np.ndarray | None
+    """Of each row in what was evaluated: the number of its draws there, where rows are counted."""
     loss_difference: np.ndarray
     dynkin: np.ndarray
     terminal_factor: float
@@ -239,7 +241,7 @@ class Questions(ABC):
         return self._estimate(plan, values, {"measure": measure, "x": chosen.text, "z": z.text}, (), chosen, [], data)
 
     def _sample(self, values: Values) -> Sample:
-        return Sample.of(values.corpus, values.rows, noisy=values.noisy)
+        return Sample.of(values.corpus, values.rows, noisy=values.noisy, weights=values.weights)
 
     def _values(self, plan: Plan, data: Corpus | None, *, training: bool = False) -> Values:
         """Evaluate a plan on held-out rows, each by the network of its fold, or on other data by all networks."""
@@ -249,30 +251,34 @@ class Questions(ABC):
             data = None
         if data is not None:
             self._require_same_blocks(data)
-            work = [([n for members in self.networks for n in members], np.arange(data.n))]
+            work = [([n for members in self.networks for n in members], np.arange(data.n), data.weights)]
             corpus = data
         else:
             corpus = self.require_corpus()
-            folds = self.folds[:1] if training else self.folds
+            folds, part = (self.folds[:1], "training") if training else (self.folds, "test")
             work = [
-                (members, _evenly(fold.training, TRAINING_ROWS) if training else fold.test)
+                (members, getattr(fold, part), fold.weights(corpus, part))
                 for members, fold in zip(self.networks, folds, strict=False)
             ]
-        work = [(networks, self._with_known_target(corpus, rows, plan)) for networks, rows in work]
-        noise = self.noise(sum(len(rows) for _, rows in work), plan.noised_size())
-        rows = np.concatenate([rows for _, rows in work])
-        order = np.argsort(rows, kind="stable")
+        parts = []
+        for networks, rows, weights in work:
+            chosen = evenly(np.arange(len(rows)), TRAINING_ROWS) if training else np.arange(len(rows))
+            chosen = chosen[self._has_known_target(corpus, rows[chosen], plan)]
+            parts.append((networks, rows[chosen], None if weights is None else weights[chosen]))
+        noise = self.noise(sum(len(rows) for _, rows, _ in parts), plan.noised_size())
+        rows = np.concatenate([rows for _, rows, _ in parts])
+        weights = None if corpus.weights is None else np.concatenate([weights for _, _, weights in parts])
 
         def evaluated(member: int | None) -> tuple[np.ndarray, np.ndarray]:
             """Both estimators, by all networks of a fold averaged, or by those of one seed."""
             step = self.config.members
-            chosen = [(n if member is None else n[member::step], there) for n, there in work]
-            parts = [
+            chosen = [(n if member is None else n[member::step], there) for n, there, _ in parts]
+            found = [
                 measures.evaluate(plan, LearnedScore(n), self.layout.tokens_of(corpus, there), noise)
                 for n, there in chosen
             ]
-            both = (torch.cat(p) for p in zip(*((p.loss_difference, p.dynkin) for p in parts), strict=True))
-            loss, dynkin = (values.numpy()[order] for values in both)
+            both = (torch.cat(p).numpy() for p in zip(*((p.loss_difference, p.dynkin) for p in found), strict=True))
+            _, _, loss, dynkin = by_row(rows, weights, *both)
             return loss, dynkin
 
         with threads_for(self.networks[0][0].n_parameters):
@@ -288,15 +294,16 @@ class Questions(ABC):
             )
         terminal = noise.terminal_factor(plan.noised_size())
         noisy = plan.noised_size() > 1 or terminal > 0
-        sample = Sample.of(corpus, rows[order], noisy=noisy)
-        errors = (seed_error([mean_and_error(values[i], sample)[0] for values in by_seed]) for i in range(2))
-        return Values(corpus, rows[order], loss, dynkin, terminal, noisy, seed_errors=(next(errors), next(errors)))
+        rows, weights = by_row(rows, weights)
+        sample = Sample.of(corpus, rows, noisy=noisy, weights=weights)
+        one, other = (seed_error([mean_and_error(values[i], sample)[0] for values in by_seed]) for i in range(2))
+        return Values(corpus, rows, weights, loss, dynkin, terminal, noisy, seed_errors=(one, other))
 
-    def _with_known_target(self, corpus: Corpus, rows: np.ndarray, plan: Plan) -> np.ndarray:
-        """The rows with at least one known token among those that the plan predicts."""
+    def _has_known_target(self, corpus: Corpus, rows: np.ndarray, plan: Plan) -> np.ndarray:
+        """(n,) bool: is at least one token known of those that the plan predicts?"""
         known = (self.layout.tokens_of(corpus, rows) != self.layout.vocab_sizes) & plan.targets()
-        kept = rows[known.any(1).numpy()]
-        if len(kept) == 0:
+        kept = known.any(1).numpy()
+        if not kept.any():
             raise InputError("every target token is unknown", where=f"in corpus {corpus.name!r}")
         return kept
 
@@ -324,7 +331,8 @@ class Questions(ABC):
             checks += diagnostics.seed_spread(values.seed_errors[0], main)
         if data is None:
             checks += diagnostics.duplicates(*self.duplicate_shares)
-            trained_on = (Sample.of(values.corpus, f.training).n_effective(len(f.training)) for f in self.folds)
+            learned = [(f.training, f.weights(values.corpus, "training")) for f in self.folds]
+            trained_on = [Sample.of(values.corpus, rows, weights=w).n_effective(len(rows)) for rows, w in learned]
             checks += diagnostics.training_size(min(trained_on))
             if facts.get("mode", "whole") == "whole":
                 seen = self._values(plan, None, training=True)
@@ -426,11 +434,6 @@ class Questions(ABC):
 def _run(block: str, start: int, stop: int) -> str:
     """The expression of a run of positions."""
     return f"{block}[{start}]" if stop == start + 1 else f"{block}[{start}:{stop}]"
-
-
-def _evenly(rows: np.ndarray, most: int) -> np.ndarray:
-    """At most ``most`` of the rows, evenly spaced: files are often sorted."""
-    return rows[:: -(-len(rows) // most)]
 
 
 def _require_disjoint(*selections: Selection) -> None:

@@ -228,3 +228,14 @@ def test_symmetries_stay_where_they_still_hold() -> None:
     levels = Block("l", Vocabulary(("0", "1", "2")), 8, (8,), True, ("translations", "symbol_flip"))
     three = Corpus("l", (levels,), {"l": np.random.default_rng(0).integers(0, 3, (50, 8))})
     assert relabelled(three).blocks[0].symmetries == ("translations",)
+
+
+def test_a_share_of_counted_rows_is_a_share_of_their_draws() -> None:
+    made = letters(4, weights=np.array([1000, 0, 400, 600]), weight_kind="count")
+    half = subset(made, 0.5, 1)
+    assert half.n_draws == 1000
+    assert half.n == 3
+    # 4 standard deviations of the hypergeometric law of the first row's draws
+    assert abs(half.weights[0] - 500) <= 4 * (1000 * 0.25 * 0.5) ** 0.5
+    kept = subset(replace(made, splits=np.array([0, 0, 0, 2])), 0.5, 1)
+    assert kept.weights[-1] == 600 and kept.n_draws == 1300

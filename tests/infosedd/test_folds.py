@@ -97,12 +97,90 @@ def test_a_part_without_weight_is_refused() -> None:
     weights = np.zeros(200)
     weights[:3] = 1
     with pytest.raises(InputError, match=r"rows of a fold have the weight 0.*leave out the rows"):
-        plan_folds(corpus(weights=weights), 5, 0)
+        plan_folds(corpus(weights=weights, weight_kind="weight"), 5, 0)
     with pytest.raises(InputError, match="all validation rows of a fold"):
-        plan_folds(
-            corpus(splits=np.repeat([0, 1, 2], [100, 50, 50]), weights=np.repeat([1, 0, 1], [100, 50, 50])), 5, 0
-        )
-    assert len(plan_folds(corpus(weights=np.arange(200) % 2), 5, 0)) == 5
+        splits, weights = np.repeat([0, 1, 2], [100, 50, 50]), np.repeat([1, 0, 1], [100, 50, 50])
+        plan_folds(corpus(splits=splits, weights=weights, weight_kind="weight"), 5, 0)
+    assert len(plan_folds(corpus(weights=np.arange(200) % 2, weight_kind="weight"), 5, 0)) == 5
+
+
+def draws(fold: Fold, n: int) -> list[np.ndarray]:
+    """(n,) draws of every row in each part."""
+    assert fold.counts is not None
+    return [np.bincount(getattr(fold, part), fold.counts[part], n) for part in fold.counts]
+
+
+def test_the_draws_of_a_counted_row_are_split_one_by_one() -> None:
+    counts = np.random.default_rng(2).integers(0, 300, 12)
+    made = corpus(12, weights=counts)
+    folds = plan_folds(made, 5, 3)
+    tested = [fold.counts["test"].sum() for fold in folds if fold.counts is not None]
+    assert max(tested) - min(tested) <= 1
+    assert np.array_equal(sum(draws(fold, 12)[2] for fold in folds), counts)  # each draw is tested once
+    for fold in folds:
+        training, validation, test = draws(fold, 12)
+        assert np.array_equal(training + validation + test, counts)
+        assert validation.sum() == round(0.1 * (counts.sum() - test.sum()))
+        assert set(np.flatnonzero(counts)) == set(fold.training) == set(fold.test)
+        # 4 standard deviations of the hypergeometric law of each row's draws in the test part
+        assert (np.abs(test - counts / 5) <= 4 * np.sqrt(counts * 0.2 * 0.8) + 1e-9).all()
+    again, other = plan_folds(made, 5, 3), plan_folds(made, 5, 4)
+    assert all(np.array_equal(a.counts["test"], b.counts["test"]) for a, b in zip(folds, again, strict=True))
+    assert any(not np.array_equal(draws(a, 12)[2], draws(b, 12)[2]) for a, b in zip(folds, other, strict=True))
+
+
+def test_more_draws_than_can_be_dealt_exactly_are_split_in_the_mean() -> None:
+    counts = np.array([10**10, 10**9, 3])
+    folds = plan_folds(corpus(3, weights=counts), 5, 0)
+    assert np.array_equal(sum(draws(fold, 3)[2] for fold in folds), counts)
+    assert all(abs(draws(fold, 3)[2][0] / 2e9 - 1) < 1e-3 for fold in folds)
+
+
+def test_few_draws_are_too_few_however_many_rows() -> None:
+    with pytest.raises(InputError, match="49 draws are too few"):
+        plan_folds(corpus(60, weights=np.arange(60) < 49), 5, 0)
+    with pytest.raises(InputError, match="50 draws can't be split into 60 folds"):
+        plan_folds(corpus(1, weights=[50]), 60, 0)
+
+
+def test_groups_and_importance_weights_keep_rows_whole() -> None:
+    weights = np.arange(1, 201)
+    for kept in ({"groups": np.arange(200) // 4}, {"weight_kind": "weight"}):
+        for fold in plan_folds(corpus(weights=weights, **kept), 4, 0):
+            assert fold.counts is None
+            assert np.array_equal(np.sort(np.concatenate([fold.training, fold.validation, fold.test])), np.arange(200))
+            assert np.array_equal(fold.weights(corpus(weights=weights), "test"), weights[fold.test])
+
+
+def test_the_sources_split_of_counted_rows_stays_and_its_validation_is_drawn() -> None:
+    splits = np.repeat([0, 2], [6, 6])
+    counts = np.full(12, 100)
+    (fold,) = plan_folds(corpus(12, splits=splits, weights=counts), 5, 0)
+    training, validation, test = draws(fold, 12)
+    assert np.array_equal(test, np.where(splits == 2, 100, 0))
+    assert np.array_equal(training + validation, np.where(splits == 0, 100, 0))
+    assert validation.sum() == 60
+    (given,) = plan_folds(corpus(12, splits=np.repeat([0, 1, 2], 4), weights=counts), 5, 0)
+    assert [part.tolist() for part in (given.training, given.validation, given.test)] == np.arange(12).reshape(
+        3, 4
+    ).tolist()
+
+
+def test_duplicates_of_counted_rows_are_those_of_the_same_rows_one_a_draw() -> None:
+    """Two rows of few draws and one of many: the shares of the draws, as one row a draw would give them."""
+    counts = np.array([1, 2, 97])
+    codes = np.array([[0, 0, 1], [1, 1, 1], [0, 1, 1]])
+    block = (Block("x", Vocabulary(("a", "b")), 3),)
+    made = Corpus("c", block, {"x": codes}, weights=counts)
+    fold = plan_folds(made, 2, 0)[0]
+    each, parts = Corpus("c", block, {"x": np.repeat(codes, counts, axis=0)}), ([], [], [])
+    places = np.split(np.arange(100), counts.cumsum()[:-1])
+    for row, rows in enumerate(places):
+        cuts = np.cumsum([int(part[row]) for part in draws(fold, 3)])
+        for part, taken in zip(parts, np.split(rows, cuts[:-1]), strict=True):
+            part.extend(taken)
+    expanded = Fold(*(np.array(part, int) for part in parts))
+    assert duplicate_shares(made, fold) == pytest.approx(duplicate_shares(each, expanded))
 
 
 def test_duplicates_are_whole_rows_that_training_has_seen() -> None:

@@ -113,6 +113,29 @@ def test_weights_that_are_counts_stand_for_rows() -> None:
     assert estimate.nats == pytest.approx(truth, abs=0.02)
 
 
+def test_a_table_of_counts_and_its_draws_one_by_one_agree() -> None:
+    """Twelve symbols whose table of pairs is nearly diagonal: no row of the table stands for another."""
+    x, y = (side.ravel() for side in np.indices((12, 12)))
+    counts = np.where(x == y, 200, 2)
+    network = [{"kind": "pairwise", "learning_rate": 0.1, "sparsity": 0.0}]
+    config = {"folds": 2, "network": network, "training": {**STEPS, "steps": 200}}
+    counted = infosedd.mutual_information(x, y, weights=counts, config=config)
+    finite(counted)
+    each = np.repeat(np.arange(144), counts)
+    expanded = infosedd.mutual_information(x[each], y[each], config=config)
+    joint = counts / counts.sum()
+    truth = math.log(144) + float((joint * np.log(joint)).sum())  # both marginals are uniform
+    assert math.log(12) - truth > 0.1
+    for estimate in (counted, expanded):
+        assert estimate.n_samples == counts.sum()
+        assert abs(estimate.nats - truth) <= 4 * estimate.std_error + 0.03
+        assert not any("evaluated rows are among" in w for w in estimate.warnings)
+    assert counted.std_error == pytest.approx(expanded.std_error, rel=0.1)
+    assert counted.diagnostics["duplicate_share"] == pytest.approx(expanded.diagnostics["duplicate_share"], abs=0.02)
+    assert counted.rows.tolist() == list(range(144))
+    assert np.average(counted.pointwise, weights=counts) == pytest.approx(counted.nats)
+
+
 def test_groups_widen_the_error_bar() -> None:
     x = np.repeat(RNG.choice([0, 0, 0, 1], 60), 10)
     groups = [f"g{i:03}" for i in np.repeat(np.arange(60), 10)]

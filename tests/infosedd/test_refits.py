@@ -107,6 +107,9 @@ def test_a_learning_curve_of_arrays() -> None:
     assert curve.n_samples == (150, 300, 600)
     assert all(e.nats > 0.3 for e in curve.estimates)
     assert [p.message for p in told] == [told[0].message] and told[0].message.startswith("2 more fits, about ")
+    x, y = letters(300)
+    counted = infosedd.learning_curve(x, y, weights=np.repeat([1, 3], 150), config=QUICK, progress=told.append)
+    assert counted.n_samples == (150, 300, 600)
 
 
 def test_a_null_of_arrays_tells_dependent_from_independent() -> None:
@@ -119,6 +122,7 @@ def test_a_null_of_arrays_tells_dependent_from_independent() -> None:
     assert infosedd.permutation_null(*letters(300, dependent=False), **options).p_value > 1 / 3
     counted = infosedd.permutation_null(*letters(300), weights=np.repeat([1, 2], 150), **options)
     assert counted.p_value == pytest.approx(1 / 3)
+    assert counted.estimate.n_samples == 450
 
 
 def test_the_cost_is_told_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
