@@ -18,6 +18,7 @@ from flows import steps
 from flows.grid import grid_points, point_label
 from flows.home import Home
 from flows.progress import stage
+from flows.settings import settings
 from flows.steps import Answer
 from flows.study import DIVERGENCES, Compare, MeasureSpec, Study
 from infosedd.blocks import Block, Vocabulary, near_names
@@ -136,7 +137,9 @@ def _divergence(spec: MeasureSpec, home: Home, corpus: Corpus, here: Side, there
     stage(f"estimating {spec.label} of {corpus.name} from {there.name}")
     steps.use_threads()
     registry, other = ModelRegistry(home.models), Corpus.load(home.corpus(there.corpus_id))
-    return kl_divergence(registry.open(here.model_id, corpus), registry.open(there.model_id, other), spec.x)
+    device = settings().device
+    p, q = (registry.open(side.model_id, its, device=device) for side, its in ((here, corpus), (there, other)))
+    return kl_divergence(p, q, spec.x)
 
 
 def chosen_symbols(corpus: Corpus, compare: Compare) -> tuple[str, str]:

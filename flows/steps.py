@@ -197,7 +197,7 @@ def train(study: Study, home: Home, corpus_id: str) -> Trained:
         seed=study.seed,
         device=settings().device,
         progress=listener(),
-        parent=registry.open(parent_id) if parent_id else None,
+        parent=registry.open(parent_id, device=settings().device) if parent_id else None,
         stop=stop_signal(),
     )
     Warehouse(home.path).record_model(model.card, registry.path(model.card.model_id))
@@ -243,7 +243,7 @@ def train_network(
     use_threads()
     corpus = Corpus.load(home.corpus(corpus_id))
     registry, config = ModelRegistry(home.models), model_config(study, corpus)
-    parent = registry.open(parent_id) if parent_id else None
+    parent = registry.open(parent_id, device=settings().device) if parent_id else None
     with held_by(leash):
         registry.fit_network(
             corpus,
@@ -278,7 +278,7 @@ def compute(spec: MeasureSpec, home: Home, corpus: Corpus, model_id: str) -> Seq
 
     stage(f"estimating {spec.label}" + ("" if spec.mode == "whole" else f" in windows of {spec.window}"))
     use_threads()
-    model = ModelRegistry(home.models).open(model_id, corpus)
+    model = ModelRegistry(home.models).open(model_id, corpus, device=settings().device)
     condition = spec.z or None
     if spec.mode != "whole":
         windows = {"window": spec.window, "step": spec.step, "mode": spec.mode}

@@ -1,7 +1,6 @@
 """The networks of one model, each trained alone: side by side in one process, or on several machines."""
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -12,20 +11,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 from filelock import FileLock, Timeout
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from infosedd.card import model_id
+from infosedd.checkpoint import read_state, write_state
 from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError, SurroundingsError
-from infosedd.folds import Fold, PartName, plan_folds
+from infosedd.estimation import Sample
+from infosedd.folds import Fold, plan_folds
 from infosedd.layout import Layout
 from infosedd.networks import AnyComponent, ScoreNetwork, build, choose
 from infosedd.pace import History
 from infosedd.parallel import threads_for
 from infosedd.processes import PROCESSES
-from infosedd.progress import ProgressCallback
+from infosedd.progress import Progress, ProgressCallback
 from infosedd.queries import QueryMix, TrainingQuery
 from infosedd.schedules import SCHEDULES
 from infosedd.training import Data, Trainer, TrainingStopped
@@ -70,6 +70,7 @@ class Fitting:
         self.mix = mix_of(config, self.layout)
         self.folds: tuple[Fold, ...] = plan_folds(corpus, config.folds, seed)
         self.components = components_for(corpus, config)
+        self.model_id = model_id(corpus.corpus_id, config, seed, parent.card.model_id if parent else None)
         self.jobs = [Job(fold, member) for fold in range(len(self.folds)) for member in range(config.members)]
 
     def fitted(
@@ -80,10 +81,15 @@ class Fitting:
             return self._trained(job, on, progress, stop)
         with _alone(self.folder / f"{job.name}.lock", stop):
             finished = self.folder / f"{job.name}.finished.safetensors"
+            found = self._read(job, finished, on) if finished.exists() else None
+            if found is not None:
+                return found
             if finished.exists():
-                return self._read(job, finished, on)
+                text = "a finished network can't be read or is of another release: it is trained again"
+                progress(Progress("train", 0.0, None, text))
             network, history = self._trained(job, on, progress, stop)
-            _keep(network, history, finished)
+            facts = {"history": json.dumps(asdict(history))}
+            write_state(finished, network.state_dict(), facts, "a finished network")
         return network, history
 
     def _trained(
@@ -105,21 +111,28 @@ class Fitting:
         )
         fold = self.folds[job.fold]
         with threads_for(network.n_parameters):
-            history = trainer.fit(*(_data(self.corpus, self.layout, fold, p) for p in ("training", "validation")))
+            history = trainer.fit(*(_data(self.corpus, self.layout, rows) for rows in (fold.training, fold.validation)))
         return network, history
 
     def _network(self, job: Job) -> ScoreNetwork:
-        marginals = _marginals(self.corpus, self.layout, self.folds[job.fold])
+        marginals = _marginals(self.corpus, self.layout, self.folds[job.fold].training)
         return build(self.layout, self.components, marginals, self._seed_of(job), self.mix.target_blocks)
 
     def _seed_of(self, job: Job) -> int:
         return self.seed * 997 + job.member
 
-    def _read(self, job: Job, file: Path, on: torch.device) -> tuple[ScoreNetwork, History]:
-        network = self._network(job)
-        with safe_open(file, "pt") as opened:
-            history = History(**json.loads(opened.metadata()["history"]))
-        network.load_state_dict(load_file(file))
+    def _read(self, job: Job, file: Path, on: torch.device) -> tuple[ScoreNetwork, History] | None:
+        """A finished network; none where its file is damaged or not of this network."""
+        saved, network = read_state(file), self._network(job)
+        if saved is None:
+            return None
+        tensors, facts = saved
+        try:
+            history = History(**json.loads(facts["history"]))
+            network.load_state_dict(tensors)
+        except (KeyError, TypeError, ValueError, RuntimeError):  # torch raises the last for names and shapes
+            return None
+        network.heed(history.residual_kept)
         return network.to(on), history
 
 
@@ -128,7 +141,8 @@ def components_for(corpus: Corpus, config: ModelConfig) -> tuple[AnyComponent, .
     if config.network != "auto":
         return config.network
     layout = Layout(corpus.blocks)
-    return choose(layout, mix_of(config, layout).target_blocks, corpus.n)
+    n_draws = Sample(corpus.weights, corpus.weight_kind).n_effective(corpus.n)
+    return choose(layout, mix_of(config, layout).target_blocks, int(n_draws))
 
 
 def any_subset(layout: Layout) -> TrainingQuery:
@@ -162,22 +176,6 @@ def _start_from(network: ScoreNetwork, parent: "ScoreModel", job: Job) -> None:
             mine.copy_(theirs)
 
 
-def _keep(network: ScoreNetwork, history: History, file: Path) -> None:
-    """Write a finished network, whole or not at all."""
-    partial = file.with_suffix(f".{os.getpid()}.partial")
-    state = {name: value.contiguous() for name, value in network.state_dict().items()}
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        save_file(state, partial, metadata={"history": json.dumps(asdict(history))})
-        os.replace(partial, file)
-    except (OSError, SafetensorError) as error:
-        raise SurroundingsError(
-            f"could not save a finished network: {error}",
-            where=str(file.parent),
-            remedy="free space or check rights, then run again: training goes on from the last saved state",
-        ) from error
-
-
 @contextmanager
 def _alone(file: Path, stop: Event) -> Iterator[None]:
     """Holds a lock that other processes wait for, or until ``stop``."""
@@ -202,24 +200,24 @@ def _alone(file: Path, stop: Event) -> Iterator[None]:
         lock.release()
 
 
-def _data(corpus: Corpus, layout: Layout, fold: Fold, part: PartName) -> Data:
-    weights = fold.weights(corpus, part)
-    return Data(layout.tokens_of(corpus, getattr(fold, part)), None if weights is None else torch.from_numpy(weights))
+def _data(corpus: Corpus, layout: Layout, rows: np.ndarray) -> Data:
+    return Data(
+        layout.tokens_of(corpus, rows),
+        None if corpus.weights is None else torch.from_numpy(corpus.weights[rows]),
+        corpus.weight_kind,
+        None if corpus.groups is None else torch.from_numpy(corpus.groups[rows]),
+    )
 
 
-def _marginals(corpus: Corpus, layout: Layout, fold: Fold) -> dict[str, Tensor]:
-    """{block: (L_b, N_b) training frequency of a symbol at a position, plus half a count shared by all (Perks)}."""
-    rows, counted = fold.training, fold.weights(corpus, "training")
-    weights = torch.ones(len(rows), dtype=torch.float64)
-    if counted is not None:
-        weights = torch.from_numpy(counted)
-        if corpus.weight_kind == "weight":  # of any scale: half a count is half an average row
-            weights = weights / weights.mean()
+def _marginals(corpus: Corpus, layout: Layout, rows: np.ndarray) -> dict[str, Tensor]:
+    """{block: (L_b, N_b) frequency of each symbol at each position, plus half a count shared by all (Perks)}."""
+    counted = None if corpus.weights is None else corpus.weights[rows]
+    if counted is not None and corpus.weight_kind == "weight":  # of any scale: half a count is half an average row
+        counted = counted / counted.mean()
     out = {}
     for block in layout.blocks:
-        codes = torch.from_numpy(corpus.tokens[block.name][rows].astype(np.int64))
-        counts = torch.zeros(block.length, block.vocabulary.size + 1, dtype=torch.float64)
-        counts.scatter_add_(1, codes.T, weights.expand(block.length, -1).contiguous())
-        counts = counts[:, :-1] + 0.5 / block.vocabulary.size
+        codes, size = corpus.tokens[block.name], block.vocabulary.size
+        counted_at = [np.bincount(codes[rows, i], counted, size + 1)[:size] for i in range(block.length)]
+        counts = torch.from_numpy(np.array(counted_at, dtype=np.float64)) + 0.5 / size
         out[block.name] = counts / counts.sum(1, keepdim=True)
     return out

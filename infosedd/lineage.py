@@ -2,16 +2,21 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from infosedd.card import ModelCard, blocks_of, components_of, model_id
 from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
+from infosedd.errors import InputError
 from infosedd.fitting import components_for, mix_of
-from infosedd.folds import Fold, plan_folds, row_keys
+from infosedd.folds import Fold, plan_folds
 from infosedd.layout import Layout
-from infosedd.registry import ModelRegistry
+
+if TYPE_CHECKING:
+    from infosedd.model import ScoreModel
+    from infosedd.registry import ModelRegistry
 
 CorpusOf = Callable[[str], Corpus | None]
 """The corpus of an id, or none where it is not at hand."""
@@ -21,7 +26,7 @@ STD_ERRORS = 4
 
 
 def parent_for(
-    registry: ModelRegistry, corpus: Corpus, config: ModelConfig, seed: int, corpus_of: CorpusOf
+    registry: "ModelRegistry", corpus: Corpus, config: ModelConfig, seed: int, corpus_of: CorpusOf
 ) -> str | None:
     """Id of the model that a new one starts from; none where no model will do.
 
@@ -78,13 +83,12 @@ def _seen_by(card: ModelCard, corpus: Corpus, folds: Sequence[Fold], corpus_of: 
     if card.corpus_id == corpus.corpus_id:
         theirs = plan_folds(corpus, n_folds, card.seed)
         return len(theirs) != len(folds) or not all(
-            np.array_equal(a.test, b.test) and _same(a.weights(corpus, "test"), b.weights(corpus, "test"))
-            for a, b in zip(theirs, folds, strict=True)
+            np.array_equal(a.test, b.test) for a, b in zip(theirs, folds, strict=True)
         )
     other = corpus_of(card.corpus_id)
     if other is None or corpus.groups is not None or other.groups is not None:
         return True
-    theirs, keys, other_keys = plan_folds(other, n_folds, card.seed), row_keys(corpus), row_keys(other)
+    theirs, keys, other_keys = plan_folds(other, n_folds, card.seed), _keys(corpus), _keys(other)
     for number, fold in enumerate(folds):
         started = theirs[min(number, len(theirs) - 1)]
         learned = np.concatenate([started.training, started.validation])
@@ -96,8 +100,27 @@ def _seen_by(card: ModelCard, corpus: Corpus, folds: Sequence[Fold], corpus_of: 
     return False
 
 
-def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
-    return a is b or (a is not None and b is not None and np.array_equal(a, b))
+def require_unseen(
+    parent: "ScoreModel",
+    corpus: Corpus,
+    config: ModelConfig,
+    seed: int,
+    cards: Mapping[str, ModelCard] | None = None,
+    corpus_of: CorpusOf = lambda _: None,
+) -> None:
+    """InputError unless it can be told that the parent, and those it came from, saw no row that a child is judged on.
+
+    ``cards`` are those of its forebears; a corpus is the child's, the one that the parent has at hand, or from
+    ``corpus_of``.
+    """
+    at_hand = {c.corpus_id: c for c in (parent.corpus, corpus) if c is not None}
+    line = [*line_of(parent.card, cards or {})]
+    if has_seen(line, corpus, config, seed, lambda key: at_hand.get(key) or corpus_of(key)):
+        raise InputError(
+            "the parent may have been trained on rows that the new model is judged on",
+            where=f"model {parent.card.model_id}",
+            remedy="start from a model of the same folds or of other rows, with its corpus attached, or without one",
+        )
 
 
 def line_of(card: ModelCard, cards: Mapping[str, ModelCard]) -> Iterator[ModelCard | None]:
@@ -109,3 +132,10 @@ def line_of(card: ModelCard, cards: Mapping[str, ModelCard]) -> Iterator[ModelCa
             return
         current = cards.get(current.parent_model_id)
     yield None
+
+
+def _keys(corpus: Corpus) -> np.ndarray:
+    """(n,) the tokens of each row, as one value that equal rows share."""
+    parts = [np.ascontiguousarray(codes).view(np.uint8) for codes in corpus.tokens.values()]
+    rows = np.ascontiguousarray(np.concatenate([part.reshape(corpus.n, -1) for part in parts], axis=1))
+    return rows.view(np.dtype((np.void, rows.shape[1]))).ravel()

@@ -1,6 +1,7 @@
 """The score model: networks trained once per corpus, from which every measure is read."""
 
 import json
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -17,7 +18,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from infosedd.blocks import Selection
-from infosedd.card import ModelCard, blocks_of, components_of, describe, load_card, model_id, weights_sha256
+from infosedd.card import ModelCard, blocks_of, components_of, describe, load_card, weights_sha256
 from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus, Provenance
 from infosedd.errors import InputError, SurroundingsError
@@ -68,11 +69,29 @@ class ScoreModel(Questions):
         """Train on the corpus's own split, or cross-fit over folds.
 
         ``checkpoint_folder`` makes it resumable: called again after a kill it goes on from there.
-        ``parent`` warm-starts every network from another model of the same blocks and network.
+        ``parent`` warm-starts every network from another model of the same blocks and network. InputError where
+        it may have been trained on rows that the new model is judged on.
         Once ``stop`` is set it saves its state and raises TrainingStopped.
         """
+        from infosedd.lineage import require_unseen  # which knows of registries, and they of models
+
         config = ModelConfig.parse(config or {}) if not isinstance(config, ModelConfig) else config
+        if parent is not None:
+            require_unseen(parent, corpus, config, seed)
         fitting = Fitting(corpus, config, seed, parent, checkpoint_folder)
+        return cls.trained(fitting, device=device, progress=progress, stop=stop)
+
+    @classmethod
+    def trained(
+        cls,
+        fitting: Fitting,
+        *,
+        device: str = "auto",
+        progress: ProgressCallback = silent,
+        stop: Event | None = None,
+    ) -> "ScoreModel":
+        """The model whose networks a fitting trains, or finds finished."""
+        corpus, config, parent = fitting.corpus, fitting.config, fitting.parent
         on, jobs = resolve_device(device), fitting.jobs
         reports, stop = _Reports(progress, len(jobs)), stop or Event()
 
@@ -84,7 +103,7 @@ class ScoreModel(Questions):
         networks = [[network for network, _ in members] for members in trained]
         histories = [history for members in trained for _, history in members]
         card = ModelCard(
-            model_id=model_id(corpus.corpus_id, config, seed, parent.card.model_id if parent else None),
+            model_id=fitting.model_id,
             corpus_id=corpus.corpus_id,
             corpus_name=corpus.name,
             process=config.process,
@@ -96,7 +115,7 @@ class ScoreModel(Questions):
             train_seconds=sum(h.seconds for h in histories),
             held_out_loss_nats=float(np.mean([h.kept for h in histories if h.kept is not None])),
             weights_sha256=weights_sha256(state_of(networks)),
-            seed=seed,
+            seed=fitting.seed,
             created_at=datetime.now(UTC).isoformat(timespec="seconds"),
             parent_model_id=parent.card.model_id if parent else None,
             blocks=tuple(block.to_dict() for block in corpus.blocks),
@@ -182,7 +201,12 @@ class ScoreModel(Questions):
         try:
             path.mkdir(parents=True, exist_ok=True)
             save_file(state_of(self.networks), path / "weights.safetensors")
-            (path / "card.json").write_text(json.dumps(asdict(self.card), indent=1))
+            with (path / "weights.safetensors").open("rb") as written:
+                os.fsync(written.fileno())
+            with (path / "card.json").open("w") as card:
+                card.write(json.dumps(asdict(self.card), indent=1))
+                card.flush()
+                os.fsync(card.fileno())
         except (OSError, SafetensorError) as error:
             text = getattr(error, "strerror", None) or error
             raise SurroundingsError(
@@ -191,9 +215,9 @@ class ScoreModel(Questions):
         return path
 
     @classmethod
-    def load(cls, path: Path | str, corpus: Corpus | None = None) -> "ScoreModel":
+    def load(cls, path: Path | str, corpus: Corpus | None = None, *, device: str = "auto") -> "ScoreModel":
         """Open a saved model; refuses an unknown format and weights that don't match their digest."""
-        card = load_card(path)
+        card, on = load_card(path), resolve_device(device)
         config = ModelConfig.parse(dict(card.config), f"in the card of model {card.model_id}")
         try:
             state = load_file(Path(path) / "weights.safetensors")
@@ -214,20 +238,31 @@ class ScoreModel(Questions):
                 prefix = f"{i}.{m}."
                 own = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
                 network = build(layout, components, _uniform_marginals(layout), 0, mix.target_blocks)
-                network.load_state_dict(own)
-                members.append(network)
+                try:
+                    network.load_state_dict(own)
+                except RuntimeError as error:  # of torch, where names or shapes differ
+                    raise InputError(
+                        "the weights are not those of the network on the model's card",
+                        where=str(path),
+                        remedy="delete the folder and train it again",
+                    ) from error
+                network.heed(card.histories[i * config.members + m].get("residual_kept"))
+                members.append(network.to(on))
             networks.append(members)
         model = cls(card, config, layout, networks)
         return model if corpus is None else model.attach(corpus)
 
 
 def resolve_device(device: str) -> torch.device:
-    """``auto`` is a CUDA GPU where there is one, else the CPU; InputError for a device that is not there."""
+    """``auto`` is a CUDA GPU where there is one, else the CPU; InputError for a device of another kind or not there."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        torch.zeros(1, device=device)
-        return torch.device(device)
+        on = torch.device(device)
+        if on.type not in ("cpu", "cuda"):
+            raise InputError(f"device {device!r} can't be used", remedy="use 'auto', 'cpu' or 'cuda'")
+        torch.zeros(1, device=on)
+        return on
     except (RuntimeError, AssertionError) as error:
         text = str(error).splitlines()[0]
         raise InputError(f"device {device!r} can't be used: {text}", remedy="use 'auto', 'cpu' or 'cuda'") from error

@@ -73,6 +73,12 @@ class History:
         """Number of the look after which the last tenth of training came."""
         return max(0, int(0.9 * (len(self.held_out) - 1)) - 1)
 
+    @property
+    def still_falls(self) -> bool:
+        """Is the last gain larger than chance makes it? Yes where that can't be told."""
+        gain, error = self.last_gain_nats, self.last_gain_std_error_nats
+        return gain is None or error is None or gain > 2 * error
+
     def begin_stage(self, step: int) -> None:
         self.stage += 1
         self.stage_start, self.anneal_start, self.anneal_steps = step, None, 0

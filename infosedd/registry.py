@@ -14,18 +14,24 @@ from filelock import FileLock, Timeout
 from infosedd.card import ModelCard, load_card, model_id
 from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
-from infosedd.errors import SurroundingsError
+from infosedd.errors import InputError, SurroundingsError
 from infosedd.fitting import Fitting
+from infosedd.lineage import require_unseen
 from infosedd.model import ScoreModel, resolve_device
 from infosedd.progress import Progress, ProgressCallback, silent
 from infosedd.training import saved_step
 
 
 class ModelRegistry:
-    """Models under one folder; the same corpus, configuration and seed never train twice."""
+    """Models under one folder; the same corpus, configuration and seed never train twice.
 
-    def __init__(self, folder: Path | str) -> None:
+    ``corpora`` is where ``Corpus.save`` puts corpora, by default the folder ``corpora`` beside the models': a warm
+    start looks there for what a parent was trained on.
+    """
+
+    def __init__(self, folder: Path | str, corpora: Path | str | None = None) -> None:
         self.folder = Path(folder)
+        self.corpora = self.folder.parent / "corpora" if corpora is None else Path(corpora)
 
     def path(self, model_id: str) -> Path:
         return self.folder / model_id
@@ -43,12 +49,13 @@ class ModelRegistry:
     ) -> tuple[ScoreModel, bool]:
         """The model and whether it was there already. Of two processes that ask at once, one trains, one waits.
 
-        A training that was killed goes on from its last checkpoint.
+        A training that was killed goes on from its last checkpoint. InputError where ``parent`` may have been
+        trained on rows that the new model is judged on.
         """
         key = model_id(corpus.corpus_id, config, seed, parent.card.model_id if parent else None)
         if self._has(key):
             shutil.rmtree(self._training(key), ignore_errors=True)  # of a process that came late
-            return self.open(key, corpus), True
+            return self.open(key, corpus, device=device), True
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             lock = FileLock(self.folder / f".{key}.lock")
@@ -56,22 +63,36 @@ class ModelRegistry:
             raise SurroundingsError(f"could not write models: {error.strerror}", where=str(self.folder)) from error
         with _held(lock, progress):
             if self._has(key):
-                return self.open(key, corpus), True
-            model = ScoreModel.fit(
-                corpus,
-                config,
-                seed=seed,
-                device=device,
-                progress=progress,
-                checkpoint_folder=self._training(key),
-                parent=parent,
-                stop=stop,
-            )
+                return self.open(key, corpus, device=device), True
+            fitting = self._fitting(corpus, config, seed, parent)
+            model = ScoreModel.trained(fitting, device=device, progress=progress, stop=stop)
+            self._store(model)
+        return model, False
+
+    def _fitting(self, corpus: Corpus, config: ModelConfig, seed: int, parent: ScoreModel | None) -> Fitting:
+        if parent is not None:
+            cards = {card.model_id: card for card in self.cards()}
+            require_unseen(parent, corpus, config, seed, cards, self._corpus_of)
+        key = model_id(corpus.corpus_id, config, seed, parent.card.model_id if parent else None)
+        return Fitting(corpus, config, seed, parent, self._training(key))
+
+    def _corpus_of(self, corpus_id: str) -> Corpus | None:
+        return Corpus.load(self.corpora / corpus_id) if (self.corpora / corpus_id).exists() else None
+
+    def _store(self, model: ScoreModel) -> None:
+        """Put a model in its place, whole or not at all; the state of its training goes."""
+        key = model.card.model_id
+        try:
             partial = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=self.folder))
             model.save(partial)
             os.rename(partial, self.path(key))
-            shutil.rmtree(self._training(key), ignore_errors=True)
-        return model, False
+        except OSError as error:
+            raise SurroundingsError(
+                f"could not store the model: {error.strerror}",
+                where=str(self.path(key)),
+                remedy="free space, check rights, and delete the folder if it is there",
+            ) from error
+        shutil.rmtree(self._training(key), ignore_errors=True)
 
     def fit_network(
         self,
@@ -92,7 +113,7 @@ class ModelRegistry:
         key = model_id(corpus.corpus_id, config, seed, parent.card.model_id if parent else None)
         if self._has(key):
             return
-        fitting, on = Fitting(corpus, config, seed, parent, self._training(key)), resolve_device(device)
+        fitting, on = self._fitting(corpus, config, seed, parent), resolve_device(device)
         before = torch.get_num_threads()
         if len(fitting.jobs) > 1:  # as where they are trained side by side, so that the numbers are the same
             torch.set_num_threads(1)
@@ -119,15 +140,26 @@ class ModelRegistry:
         """Where the state of a training is saved until the model is there."""
         return self.folder / f".{model_id}.training"
 
-    def open(self, model_id: str, corpus: Corpus | None = None) -> ScoreModel:
-        return ScoreModel.load(self.path(model_id), corpus)
+    def open(self, model_id: str, corpus: Corpus | None = None, *, device: str = "auto") -> ScoreModel:
+        return ScoreModel.load(self.path(model_id), corpus, device=device)
 
     def cards(self) -> list[ModelCard]:
-        """Cards of all models, oldest first."""
-        if not self.folder.exists():
-            return []
-        found = [load_card(f.parent) for f in self.folder.glob("[!.]*/card.json")]
+        """Cards of all models that this release can open, oldest first; of the others ``faults`` says why not."""
+        found = [card for card in self._opened().values() if isinstance(card, ModelCard)]
         return sorted(found, key=lambda card: card.created_at)
+
+    def faults(self) -> dict[str, InputError]:
+        """Name of each model's folder whose card can't be read, is damaged or of another release: why."""
+        return {name: fault for name, fault in self._opened().items() if isinstance(fault, InputError)}
+
+    def _opened(self) -> dict[str, ModelCard | InputError]:
+        found: dict[str, ModelCard | InputError] = {}
+        for file in sorted(self.folder.glob("[!.]*/card.json")):
+            try:
+                found[file.parent.name] = load_card(file.parent)
+            except InputError as error:
+                found[file.parent.name] = error
+        return found
 
 
 @contextmanager
