@@ -19,7 +19,7 @@ from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError, SurroundingsError
 from infosedd.estimation import Sample
-from infosedd.folds import Fold, plan_folds
+from infosedd.folds import Fold, PartName, plan_folds
 from infosedd.layout import Layout
 from infosedd.networks import AnyComponent, ScoreNetwork, build, choose
 from infosedd.pace import History
@@ -111,11 +111,11 @@ class Fitting:
         )
         fold = self.folds[job.fold]
         with threads_for(network.n_parameters):
-            history = trainer.fit(*(_data(self.corpus, self.layout, rows) for rows in (fold.training, fold.validation)))
+            history = trainer.fit(*(_data(self.corpus, self.layout, fold, p) for p in ("training", "validation")))
         return network, history
 
     def _network(self, job: Job) -> ScoreNetwork:
-        marginals = _marginals(self.corpus, self.layout, self.folds[job.fold].training)
+        marginals = _marginals(self.corpus, self.layout, self.folds[job.fold])
         return build(self.layout, self.components, marginals, self._seed_of(job), self.mix.target_blocks)
 
     def _seed_of(self, job: Job) -> int:
@@ -200,18 +200,19 @@ def _alone(file: Path, stop: Event) -> Iterator[None]:
         lock.release()
 
 
-def _data(corpus: Corpus, layout: Layout, rows: np.ndarray) -> Data:
+def _data(corpus: Corpus, layout: Layout, fold: Fold, part: PartName) -> Data:
+    rows, weights = getattr(fold, part), fold.weights(corpus, part)
     return Data(
         layout.tokens_of(corpus, rows),
-        None if corpus.weights is None else torch.from_numpy(corpus.weights[rows]),
+        None if weights is None else torch.from_numpy(weights),
         corpus.weight_kind,
         None if corpus.groups is None else torch.from_numpy(corpus.groups[rows]),
     )
 
 
-def _marginals(corpus: Corpus, layout: Layout, rows: np.ndarray) -> dict[str, Tensor]:
-    """{block: (L_b, N_b) frequency of each symbol at each position, plus half a count shared by all (Perks)}."""
-    counted = None if corpus.weights is None else corpus.weights[rows]
+def _marginals(corpus: Corpus, layout: Layout, fold: Fold) -> dict[str, Tensor]:
+    """{block: (L_b, N_b) training frequency of each symbol at each position, with half a count for all (Perks)}."""
+    rows, counted = fold.training, fold.weights(corpus, "training")
     if counted is not None and corpus.weight_kind == "weight":  # of any scale: half a count is half an average row
         counted = counted / counted.mean()
     out = {}

@@ -11,7 +11,7 @@ from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
 from infosedd.fitting import components_for, mix_of
-from infosedd.folds import Fold, plan_folds
+from infosedd.folds import Fold, plan_folds, row_keys
 from infosedd.layout import Layout
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def has_seen(
 
     Independent data have rows in common by chance. So the share of a fold's test rows that are among the
     rows it starts from is held against the share among its own training rows, scaled by how many there
-    are. What can't be told counts as seen: a model or corpus that is no longer there, and groups, which
-    can't be matched between corpora.
+    are. What can't be told counts as seen: a model or corpus that is no longer there, and groups and the
+    draws of counted rows, which can't be matched between corpora.
     """
     folds = plan_folds(corpus, config.folds, seed)
     return any(card is None or _seen_by(card, corpus, folds, corpus_of) for card in line)
@@ -83,12 +83,15 @@ def _seen_by(card: ModelCard, corpus: Corpus, folds: Sequence[Fold], corpus_of: 
     if card.corpus_id == corpus.corpus_id:
         theirs = plan_folds(corpus, n_folds, card.seed)
         return len(theirs) != len(folds) or not all(
-            np.array_equal(a.test, b.test) for a, b in zip(theirs, folds, strict=True)
+            np.array_equal(a.test, b.test) and _same(a.weights(corpus, "test"), b.weights(corpus, "test"))
+            for a, b in zip(theirs, folds, strict=True)
         )
     other = corpus_of(card.corpus_id)
     if other is None or corpus.groups is not None or other.groups is not None:
         return True
-    theirs, keys, other_keys = plan_folds(other, n_folds, card.seed), _keys(corpus), _keys(other)
+    theirs, keys, other_keys = plan_folds(other, n_folds, card.seed), row_keys(corpus), row_keys(other)
+    if any(fold.counts is not None for fold in (*folds, *theirs)):
+        return True
     for number, fold in enumerate(folds):
         started = theirs[min(number, len(theirs) - 1)]
         learned = np.concatenate([started.training, started.validation])
@@ -98,6 +101,10 @@ def _seen_by(card: ModelCard, corpus: Corpus, folds: Sequence[Fold], corpus_of: 
         if np.isin(keys[fold.test], other_keys[learned]).mean() > limit:
             return True
     return False
+
+
+def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
+    return a is b or (a is not None and b is not None and np.array_equal(a, b))
 
 
 def require_unseen(
@@ -132,10 +139,3 @@ def line_of(card: ModelCard, cards: Mapping[str, ModelCard]) -> Iterator[ModelCa
             return
         current = cards.get(current.parent_model_id)
     yield None
-
-
-def _keys(corpus: Corpus) -> np.ndarray:
-    """(n,) the tokens of each row, as one value that equal rows share."""
-    parts = [np.ascontiguousarray(codes).view(np.uint8) for codes in corpus.tokens.values()]
-    rows = np.ascontiguousarray(np.concatenate([part.reshape(corpus.n, -1) for part in parts], axis=1))
-    return rows.view(np.dtype((np.void, rows.shape[1]))).ravel()
