@@ -197,7 +197,9 @@ def _show_next(outcome: "Outcome", home: Home, study: str) -> None:
     option = "" if home == Home.at("infosedd-home") else f" --home {home.path}"
     name = outcome.study.name
     print("next:")
-    print(f"  infosedd run {study}{option} --source YOUR_FILE      the same questions of your own data")
+    labels = [match[1] for path in outcome.study.source.path if (match := re.fullmatch(r"([\w.-]+)=.+", path))]
+    files = " ".join(f"{label}=YOUR_FILE" for label in labels) or "YOUR_FILE"
+    print(f"  infosedd run {study}{option} --source {files}      the same questions of your own data")
     if any(answer.spec.mode != "whole" for answer in outcome.answers):
         view, columns = "information_profile", "mode, window_start, window_stop, value_nats, std_error_nats"
     else:

@@ -37,7 +37,11 @@ def footprints(context: Context) -> list[Picture]:
     for profile in context.profiles:
         key = (profile.block, profile.y, profile.width, profile.corpus_id)
         gathered.setdefault(key, {})[profile.mode] = profile
-    return [_footprint(context, modes) for modes in gathered.values()]
+    abouts = [(block, y, corpus_id) for block, y, _, corpus_id in gathered]
+    return [
+        _footprint(context, modes, several=abouts.count(about) > 1, again=about in abouts[:i])
+        for i, (about, modes) in enumerate(zip(abouts, gathered.values(), strict=True))
+    ]
 
 
 def window_table(context: Context, profile: Profile) -> pl.DataFrame:
@@ -58,11 +62,14 @@ def window_table(context: Context, profile: Profile) -> pl.DataFrame:
     )
 
 
-def _footprint(context: Context, modes: dict[str, Profile]) -> Picture:
+def _footprint(context: Context, modes: dict[str, Profile], *, several: bool, again: bool) -> Picture:
+    """The picture of one width; of ``several`` its title names it, and the counts are not drawn ``again``."""
     first = next(iter(modes.values()))
     corpus, label = context.corpora.get(first.corpus_id), context.label_block(first)
     block, length = corpus.block(first.block) if corpus else None, _length(context, first)
-    counted = _counted(corpus, block, label)
+    counted = None if again else _counted(corpus, block, label)
+    width_named = f", in windows of {first.width}" if several else ""
+    which = f"{width_named}{context.in_corpus(first.corpus_id)}"
     letters = commonest(corpus, block) if corpus and block and has_letters(block) else None
 
     def draw(width: float) -> "Figure":
@@ -83,7 +90,7 @@ def _footprint(context: Context, modes: dict[str, Profile]) -> Picture:
         data[f"motifs-{first.block}-{first.width}"] = context.motifs.frame()
     return Picture(
         slug=f"profile-{first.block}-{first.width}",
-        title=f"Where in {first.block} the information about {first.y} sits{context.in_corpus(first.corpus_id)}",
+        title=f"Where in {first.block} the information about {first.y} sits{which}",
         alt=_alt(context, modes),
         caption=tuple(_caption(context, modes, counted, letters is not None and _letters_fit(WIDE, length))),
         draw=draw,

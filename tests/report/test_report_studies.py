@@ -125,6 +125,8 @@ def test_two_widths_and_two_corpora_have_a_profile_each(tmp_path):
         "profile-promoter-5-2",
     ]
     assert all(p.title.endswith("in promoters") for p in found)
+    assert [p.title.split(", ")[1] for p in found] == [f"in windows of {n} in promoters" for n in (2, 2, 5, 5)]
+    assert [any(name.startswith("positions") for name in p.data) for p in found] == [True, True, False, False]
     names = [name for p in found for name in p.data]
     assert len(names) == len(set(names))
     slugs = [table.slug for table in tables(context)]
