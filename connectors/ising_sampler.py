@@ -32,42 +32,78 @@ class Run:
 class ClusterSampler:
     """State of ``chains`` lattices; ``sweep`` updates every cluster of each.
 
-    Every site has two candidate bonds, to the right and below; where an edge is open the bond leads back
-    to the site itself and is never joined.
+    Sites that are joined along a row make a run, found by one running sum over all chains; the clusters are the
+    connected components of the runs, of which there are about half as many as sites.
     """
 
     def __init__(
         self, rows: int, width: int, temperature: float, boundary: Boundary, chains: int, rng: np.random.Generator
     ) -> None:
         self.rng = rng
-        self.spins = rng.integers(2, size=(chains, rows * width), dtype=np.uint8)
-        self.spins[::2] = self.spins[::2, :1]
-        self.targets, self.present = candidate_bonds(rows, width, boundary)
-        self._probability = np.where(self.present, -np.expm1(-2 / temperature), 0).astype(np.float32)
-        offsets = np.arange(chains, dtype=np.int32)[:, None, None] * np.int32(rows * width)
-        self._nodes = self.targets.astype(np.int32) + offsets
-        self._ends = np.zeros(chains * rows * width + 1, np.int32)
+        self.shape = (chains, rows, width)
+        self._closed_right = boundary != "open" and width > 1
+        self._closed_below = boundary == "torus" and rows > 1
+        self._n_bonds = 2 * rows * width - (not self._closed_right) * rows - (not self._closed_below) * width
+        self._threshold = np.uint32(min(round(-np.expm1(-2 / temperature) * 2**32), 2**32 - 1))
+        spins = rng.integers(2, size=(chains, rows * width), dtype=np.uint8)
+        spins[::2] = spins[::2, :1]
+        self.spins = spins
+
+    @property
+    def spins(self) -> np.ndarray:
+        """(chains, sites), 0 for down and 1 for up."""
+        return self._lattice.reshape(self.shape[0], -1)
+
+    @spins.setter
+    def spins(self, spins: np.ndarray) -> None:
+        self._lattice = spins.reshape(self.shape)
+        self._equal = self._equal_bonds()
 
     def sweep(self) -> None:
-        chains, sites = self.spins.shape
-        joined = self._unequal() == 0
-        joined &= self.rng.random(joined.shape, np.float32) < self._probability
-        bits = joined.view(np.uint8)
-        np.cumsum((bits[:, :, 0] + bits[:, :, 1]).ravel(), dtype=np.int32, out=self._ends[1:])
-        targets = self._nodes[joined]
-        graph = csr_array((np.ones(len(targets)), targets, self._ends), shape=(chains * sites,) * 2)
+        right, below = self._joined()
+        starts = np.ones(self.shape, bool)
+        np.logical_not(right[:, :, :-1], out=starts[:, :, 1:])
+        run = np.cumsum(starts.ravel(), dtype=np.int32).reshape(self.shape)
+        run -= 1
+        n_runs = int(run[-1, -1, -1]) + 1
+        graph = _graph(n_runs, (run[below], np.roll(run, -1, axis=1)[below]), _across(run, right[:, :, -1]))
         n_clusters, cluster = connected_components(graph, directed=False)
         signs = self.rng.integers(2, size=n_clusters, dtype=np.uint8)
-        self.spins = signs[cluster].reshape(chains, sites)
+        self.spins = signs[cluster][run]
 
     def energy(self) -> np.ndarray:
         """(chains,) energies."""
-        return 2.0 * self._unequal().sum((1, 2), dtype=np.int64) - int(self.present.sum())
+        right, below = self._equal
+        return self._n_bonds - 2.0 * (right.sum((1, 2), dtype=np.int64) + below.sum((1, 2), dtype=np.int64))
 
-    def _unequal(self) -> np.ndarray:
-        """(chains, sites, 2): 1 where the ends of a bond differ."""
-        ends = np.take(self.spins, self.targets.ravel(), axis=1).reshape(*self.spins.shape, 2)
-        return ends ^ self.spins[:, :, None]
+    def _joined(self) -> tuple[np.ndarray, np.ndarray]:
+        """Which bonds to the right and below are joined in this sweep: equal ones, each with the same probability."""
+        draws = self.rng.integers(2**32, size=(2, *self.shape), dtype=np.uint32)
+        right, below = self._equal
+        return right & (draws[0] < self._threshold), below & (draws[1] < self._threshold)
+
+    def _equal_bonds(self) -> tuple[np.ndarray, np.ndarray]:
+        """(chains, rows, width) twice: is there a bond to the right, and below, and are its ends equal?"""
+        lattice = self._lattice
+        right, below = np.empty((2, *self.shape), bool)
+        np.equal(lattice[:, :, :-1], lattice[:, :, 1:], out=right[:, :, :-1])
+        np.equal(lattice[:, :-1], lattice[:, 1:], out=below[:, :-1])
+        right[:, :, -1] = (lattice[:, :, -1] == lattice[:, :, 0]) & self._closed_right
+        below[:, -1] = (lattice[:, -1] == lattice[:, 0]) & self._closed_below
+        return right, below
+
+
+def _across(run: np.ndarray, joined: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The runs at the two ends of every row whose closing bond is joined."""
+    return run[:, :, -1][joined], run[:, :, 0][joined]
+
+
+def _graph(n: int, below: tuple[np.ndarray, np.ndarray], across: tuple[np.ndarray, np.ndarray]) -> csr_array:
+    """The graph of both lists of edges, each sorted by where its edges begin."""
+    ends = np.zeros(n + 1, np.int32)
+    np.cumsum(np.bincount(below[0], minlength=n) + np.bincount(across[0], minlength=n), out=ends[1:])
+    targets = np.insert(below[1], np.searchsorted(below[0], across[0]), across[1])
+    return csr_array((np.ones(len(targets)), targets, ends), shape=(n, n))
 
 
 def candidate_bonds(rows: int, width: int, boundary: Boundary) -> tuple[np.ndarray, np.ndarray]:
