@@ -3,6 +3,7 @@
 python benchmarks/warehouse.py speed                    writing, reading, publishing; append cost over 100 runs
 python benchmarks/warehouse.py concurrent --seconds 60  two writers and ten readers at once
 python benchmarks/warehouse.py kills --kills 50         kill -9 while writing, migrating and publishing
+python benchmarks/warehouse.py damage                   bad files, full disk, no rights, hostile names
 python benchmarks/warehouse.py all
 """
 
@@ -366,9 +367,21 @@ def _next_run(home: Path, corpus_id: str, activity: str) -> str:
     return "completes" if found == 20 else f"has {found} rows"
 
 
+def damage() -> None:
+    """Faults that must be refused in one line, and lose nothing."""
+    from benchmarks.warehouse_damage import refusals
+
+    with tempfile.TemporaryDirectory() as folder:
+        warehouse, corpus_id = new_home(Path(folder))
+        record(warehouse, corpus_id, "first", 0, windows(20, 0.5))
+        warehouse.publish()
+        for row in refusals(warehouse.home):
+            print(f"{row['fault']}: lines {row['lines']}, lost {row['lost']}\n    {row['said']}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["speed", "concurrent", "kills", "all"])
+    parser.add_argument("what", choices=["speed", "concurrent", "kills", "damage", "all"])
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--kills", type=int, default=50)
     options = parser.parse_args()
@@ -378,6 +391,8 @@ def main() -> None:
         concurrent(options.seconds)
     if options.what in ("kills", "all"):
         kills(options.kills)
+    if options.what in ("damage", "all"):
+        damage()
 
 
 if __name__ == "__main__":
