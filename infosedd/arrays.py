@@ -1,6 +1,7 @@
 """Python arrays, columns and lists of strings as blocks of a corpus."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,6 +12,21 @@ from infosedd.errors import InputError
 
 Missing = Literal["error", "hide", "symbol"]
 MISSING_SYMBOL = "<missing>"
+WIDEST = 2**20
+"""Range of whole numbers, or of letters, up to which they are told apart by a table and not by sorting."""
+PIECE = 2**20
+"""Tokens that are looked up at a time."""
+
+
+@dataclass(frozen=True)
+class _Symbols:
+    """What a column holds, told apart: sorted symbols, and the (n, L) place of each token among them."""
+
+    found: list[str]
+    codes: np.ndarray
+    gone: np.ndarray
+    """(n, L) bool: missing; the code there says nothing."""
+    are_numbers: bool = False
 
 
 def corpus_of(
@@ -31,8 +47,8 @@ def corpus_of(
         raise InputError(f"missing is {missing!r}", remedy=f"use one of {', '.join(get_args(Missing))}")
     blocks, tokens = [], {}
     for name, values in columns.items():
-        symbols = _symbols(values, name)
-        vocabulary, codes = _encode(symbols, name, missing, (vocabularies or {}).get(name))
+        vocabulary, codes = _encode(_symbols(values, name), name, missing, (vocabularies or {}).get(name))
+        codes.flags.writeable = False
         blocks.append(Block(name, vocabulary, codes.shape[1]))
         tokens[name] = codes
     lengths = {name: len(codes) for name, codes in tokens.items()}
@@ -56,13 +72,12 @@ def shared_vocabulary(columns: dict[str, Any], missing: Missing = "error") -> Vo
     numbers = True
     for name, values in columns.items():
         symbols = _symbols(values, name)
-        numbers &= symbols.dtype.kind in "iu"
+        numbers &= symbols.are_numbers
         found |= set(_encode(symbols, name, missing, None)[0].symbols)
     return Vocabulary(tuple(sorted(found, key=int if numbers else None)))
 
 
-def _symbols(values: Any, name: str) -> np.ndarray:
-    """(n, L) array of integers or objects (strings, None)."""
+def _symbols(values: Any, name: str) -> _Symbols:
     array = _to_numpy(values, name)
     if array.ndim not in (1, 2):
         raise InputError(f"{name} has {array.ndim} dimensions", remedy="give (n,) or (n, L)")
@@ -71,24 +86,91 @@ def _symbols(values: Any, name: str) -> np.ndarray:
     if array.dtype.kind == "f":
         array = _whole_numbers(array, name)
     if array.dtype.kind in "iub":
-        return array.reshape(len(array), -1)
+        return _numbers(array.reshape(len(array), -1))
     if array.dtype.kind == "S":
-        array = np.array([[v.decode("latin-1") for v in row] for row in array.reshape(len(array), -1)])
+        array = np.char.decode(array, "latin-1").reshape(len(array), -1)
         array = array[:, 0] if array.shape[1] == 1 else array
     if array.dtype.kind not in "OU":
         raise InputError(f"{name} has values of type {array.dtype}", remedy="give integers or strings")
     if array.ndim == 1:
         lengths = {len(v) for v in array if isinstance(v, str)}
         if len(lengths) == 1 and lengths != {0} and (length := lengths.pop()) > 1:
-            rows = [list(v) if isinstance(v, str) else [None] * length for v in array]
-            return np.array(rows, dtype=object)
+            return _letters(array, length)
         texts = [v for v in array if isinstance(v, str)]
         if len(lengths) > 1 and len(texts) >= 20 and len(set(texts)) > 0.9 * len(texts):
             raise InputError(
                 f"{name} has strings of {len(lengths)} different lengths, from {min(lengths)} to {max(lengths)}",
                 remedy="pad or cut them to one length; symbols of several letters must repeat",
             )
-    return array.astype(object).reshape(len(array), -1)
+    array = array.reshape(len(array), -1)
+    if array.dtype.kind == "U" and array.dtype.itemsize == 4:
+        return _points(np.ascontiguousarray(array).view(np.uint32))
+    return _objects(array)
+
+
+def _numbers(array: np.ndarray) -> _Symbols:
+    values, codes = _ranked(array)
+    return _Symbols(
+        [str(v) for v in values.astype(array.dtype)], codes, np.zeros(codes.shape, bool), array.dtype.kind in "iu"
+    )
+
+
+def _letters(texts: np.ndarray, length: int) -> _Symbols:
+    """The letters of (n,) texts of one length; what is no text is missing."""
+    known = np.array([isinstance(v, str) for v in texts])
+    filler = texts[int(known.argmax())]
+    whole = [v if there else filler for v, there in zip(texts, known, strict=True)]
+    try:
+        points = np.array(whole, dtype=f"S{length}").view(np.uint8)
+    except UnicodeEncodeError:
+        points = np.array(whole, dtype=f"U{length}").view(np.uint32)
+    points = points.reshape(-1, length)
+    return _points(points, np.broadcast_to(~known[:, None], points.shape))
+
+
+def _points(points: np.ndarray, gone: np.ndarray | None = None) -> _Symbols:
+    """Letters given as (n, L) code points; 0 is the empty text."""
+    values, codes = _ranked(points)
+    return _Symbols([chr(v) if v else "" for v in values], codes, np.zeros(codes.shape, bool) if gone is None else gone)
+
+
+def _objects(array: np.ndarray) -> _Symbols:
+    """Whole texts, or anything that can be written as one, and None or NaN."""
+    if array.dtype.kind == "U":
+        gone = np.zeros(array.shape, bool)
+    else:
+        gone = np.array([[_is_missing(v) for v in row] for row in array])
+    values, present = np.unique(array[~gone].astype(str), return_inverse=True)
+    codes = np.zeros(array.shape, np.min_scalar_type(len(values)))
+    codes[~gone] = present.ravel()
+    return _Symbols([str(v) for v in values], codes, gone)
+
+
+def _ranked(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct values of (n, L) whole numbers in order, and the (n, L) place of each among them."""
+    low, high = int(numbers.min()), int(numbers.max())
+    if high - low >= WIDEST or high > np.iinfo(np.int64).max:
+        values, codes = np.unique(numbers, return_inverse=True)
+        return values, codes.reshape(numbers.shape).astype(np.min_scalar_type(len(values)))
+    present = np.zeros(high - low + 1, bool)
+    for piece in _pieces(numbers):
+        present[piece.astype(np.int64) - low] = True
+    values = np.flatnonzero(present)
+    places = (np.cumsum(present) - 1).clip(0).astype(np.min_scalar_type(len(values)))
+    return values + low, _looked_up(places, numbers, low)
+
+
+def _looked_up(table: np.ndarray, numbers: np.ndarray, low: int = 0) -> np.ndarray:
+    """``table[numbers - low]``, a piece at a time: an index takes eight bytes."""
+    out = np.empty(numbers.shape, table.dtype)
+    for piece, there in zip(_pieces(numbers), _pieces(out), strict=True):
+        there[:] = table[piece.astype(np.int64) - low]
+    return out
+
+
+def _pieces(array: np.ndarray) -> Iterator[np.ndarray]:
+    rows = max(1, PIECE // array.shape[1])
+    return (array[i : i + rows] for i in range(0, len(array), rows))
 
 
 def _to_numpy(values: Any, name: str) -> np.ndarray:
@@ -148,18 +230,9 @@ def _is_missing(value: Any) -> bool:
 
 
 def _encode(
-    symbols: np.ndarray, name: str, missing: Missing, vocabulary: Vocabulary | None
+    symbols: _Symbols, name: str, missing: Missing, vocabulary: Vocabulary | None
 ) -> tuple[Vocabulary, np.ndarray]:
-    if symbols.dtype.kind in "iub":
-        values, codes = np.unique(symbols, return_inverse=True)
-        found, gone = [str(v) for v in values], np.zeros(symbols.shape, bool)
-    else:
-        gone = np.array([[_is_missing(v) for v in row] for row in symbols])
-        values, present = np.unique(symbols[~gone].astype(str), return_inverse=True)
-        codes = np.zeros(symbols.shape, np.int64)
-        codes[~gone] = present
-        found = [str(v) for v in values]
-    codes = codes.reshape(symbols.shape)
+    found, codes, gone = [*symbols.found], symbols.codes, symbols.gone
     if gone.any() and missing == "error":
         row, column = np.argwhere(gone)[0]
         raise InputError(
@@ -170,17 +243,19 @@ def _encode(
     if not found:
         raise InputError(f"{name} has only missing values")
     if gone.any() and missing == "symbol":
-        codes[gone], gone = len(found), np.zeros_like(gone)
+        codes[gone], gone = len(found), np.zeros(gone.shape, bool)
         found.append(MISSING_SYMBOL)
     if vocabulary is not None:
         unknown = sorted(set(found) - set(vocabulary.symbols))
         if unknown:
             raise InputError(f"{name} has the symbol {unknown[0]!r}, which the other corpus lacks")
-        codes = np.array([vocabulary.code_of[s] for s in found])[codes]
+        codes = _looked_up(np.array([vocabulary.code_of[s] for s in found], vocabulary.dtype), codes)
     else:
         vocabulary = Vocabulary(tuple(found))
-    codes[gone] = vocabulary.mask_id
-    return vocabulary, codes.astype(vocabulary.dtype)
+    codes = codes.astype(vocabulary.dtype, copy=False)
+    if gone.any():
+        codes[gone] = vocabulary.mask_id
+    return vocabulary, codes
 
 
 def _weights(weights: Any) -> np.ndarray | None:

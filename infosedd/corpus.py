@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -46,9 +47,10 @@ class Corpus:
 
     ``tokens[name]`` is an (n, length) array of unsigned codes; the code ``vocabulary.size`` is a
     token that is not known (hidden). ``weights`` (n,) are counts (a row stands for that many
-    draws) or importance weights. ``groups`` (n,) are codes of clusters that are split and counted
-    together. ``splits`` (n,) are codes into ``SPLITS`` where the source fixes its own split.
-    ``sequence_ids`` need not be unique: the row index is the key.
+    draws) or importance weights; ``weight_kind`` is ``count`` where there are none. ``groups`` (n,)
+    are codes of clusters that are split and counted together. ``splits`` (n,) are codes into
+    ``SPLITS`` where the source fixes its own split. ``sequence_ids`` need not be unique: the row
+    index is the key.
     """
 
     name: str
@@ -71,7 +73,9 @@ class Corpus:
                 continue
             if len(values) != self.n:
                 raise InputError(f"{column} has {len(values)} rows, the blocks have {self.n}")
-            object.__setattr__(self, column, np.ascontiguousarray(values, _COLUMN_TYPES[column]))
+            object.__setattr__(self, column, _frozen(np.asarray(values), _COLUMN_TYPES[column]))
+        if self.weights is None:  # nothing that could be of one kind or the other
+            object.__setattr__(self, "weight_kind", "count")
         if self.splits is not None and self.splits.max(initial=0) >= len(SPLITS):
             row = int(np.argmax(self.splits))
             raise InputError(
@@ -139,13 +143,6 @@ class Corpus:
             return np.empty(0, np.int64)
         return np.flatnonzero(self.splits == SPLITS.index(split))
 
-    def n_hidden(self, selection: Selection) -> int:
-        """Number of tokens in the selection that are hidden in the data itself."""
-        return sum(
-            int((self.tokens[name][:, list(positions)] == self.block(name).vocabulary.mask_id).sum())
-            for name, positions in selection.parts
-        )
-
     # Storage: one Arrow file, one fixed-size binary column a block, readable by memory map.
 
     def save(self, folder: Path | str) -> Path:
@@ -153,6 +150,7 @@ class Corpus:
         target = Path(folder) / self.corpus_id
         if (target / "card.json").exists():
             return target
+        partial = None
         try:
             Path(folder).mkdir(parents=True, exist_ok=True)
             partial = Path(tempfile.mkdtemp(prefix=f".{self.corpus_id}-", dir=folder))
@@ -166,11 +164,14 @@ class Corpus:
             raise SurroundingsError(
                 f"could not write the corpus: {error.strerror}", where=str(folder), remedy="free space or check rights"
             ) from error
+        finally:
+            if partial is not None and partial.exists():
+                shutil.rmtree(partial, ignore_errors=True)
         return target
 
     @classmethod
     def load(cls, path: Path | str) -> "Corpus":
-        """Open a saved corpus; its tokens are memory-mapped, not read."""
+        """Open a saved corpus; its tokens are memory-mapped: read once to check the codes, never held in memory."""
         path = Path(path)
         try:
             card = json.loads((path / "card.json").read_text())
@@ -258,9 +259,21 @@ def _checked_tokens(block: Block, codes: np.ndarray, n: int) -> np.ndarray:
             f"a code of block {block.name!r} is outside its vocabulary of {block.vocabulary.size} symbols",
             where=f"row {row}",
         )
-    codes = np.ascontiguousarray(codes, block.vocabulary.dtype)
-    codes.flags.writeable = False
-    return codes
+    return _frozen(codes, block.vocabulary.dtype)
+
+
+def _frozen(values: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
+    """The values as a read-only array of its own, or as they are where they are read-only to the root."""
+    made = np.ascontiguousarray(values, dtype)
+    root: object = made
+    while isinstance(root, np.ndarray) and not root.flags.writeable:
+        root = root.base
+    if isinstance(root, np.ndarray) and np.may_share_memory(made, values):
+        made = made.copy()
+    elif made is values:
+        made = made.view()
+    made.flags.writeable = False
+    return made
 
 
 def _check_weights(weights: np.ndarray, kind: str) -> None:
@@ -288,12 +301,9 @@ def _from_binary(column: pa.Array, block: Block) -> np.ndarray:
 
 
 def _rename_into_place(partial: Path, target: Path) -> None:
-    """Move a finished folder to its name; if another process was first, keep theirs (same content)."""
+    """Move a finished folder to its name, unless another process was first with the same content."""
     try:
         os.rename(partial, target)
     except OSError:
         if not (target / "card.json").exists():
             raise
-        for file in partial.iterdir():
-            file.unlink()
-        partial.rmdir()

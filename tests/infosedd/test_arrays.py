@@ -201,3 +201,43 @@ def test_many_symbols_and_rows_in_order() -> None:
     symbols = np.array(corpus.block("x").vocabulary.symbols).astype(int)
     assert np.array_equal(symbols[corpus.tokens["x"]], values)
     assert corpus.provenance.n_read == 500
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int64, np.uint64])
+def test_numbers_at_the_ends_of_their_type(dtype: type) -> None:
+    ends = np.iinfo(dtype)
+    for values in ([ends.min, ends.max, ends.min], [ends.max, ends.max - 1, ends.max]):
+        corpus = corpus_of({"x": np.array(values, dtype)})
+        assert corpus.block("x").vocabulary.symbols == tuple(str(v) for v in sorted(set(values)))
+        assert corpus.tokens["x"].ravel().tolist() == [int(v == max(values)) for v in values]
+
+
+@pytest.mark.parametrize("n_symbols", [254, 255, 256, 257])
+@pytest.mark.parametrize("missing", ["hide", "symbol"])
+def test_as_many_symbols_as_a_byte_holds(n_symbols: int, missing: str) -> None:
+    letters = [chr(0x3B1 + i) + "a" for i in range(n_symbols)] + [None]
+    corpus = corpus_of({"x": letters, "y": [v and v[:1] for v in letters]}, missing=missing)
+    for name in ("x", "y"):
+        vocabulary = corpus.block(name).vocabulary
+        assert corpus.tokens[name].dtype == vocabulary.dtype
+        assert corpus.tokens[name][-1, 0] == vocabulary.size - (missing == "symbol")
+        text = "".join(letters[-2][:1])
+        assert vocabulary.symbols[corpus.tokens[name][-2, 0]] == text
+
+
+def test_numbers_far_apart_and_many_tokens_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.integers(-3, 9, (101, 7))
+    symbols, codes = np.unique(rows, return_inverse=True)
+    for piece in (5, 7, 20, 10**6):
+        monkeypatch.setattr("infosedd.arrays.PIECE", piece)
+        for scale in (1, 10**9):  # a table, and a sort
+            corpus = corpus_of({"x": rows * scale})
+            assert corpus.block("x").vocabulary.symbols == tuple(str(v * scale) for v in symbols.tolist())
+            assert np.array_equal(corpus.tokens["x"], codes.reshape(rows.shape))
+
+
+def test_letters_that_are_not_ascii_and_a_row_that_is_missing() -> None:
+    corpus = corpus_of({"x": ["äb", None, "bé"]}, missing="hide")
+    assert corpus.block("x").vocabulary.symbols == ("b", "ä", "é")
+    assert corpus.tokens["x"].tolist() == [[1, 0], [3, 3], [0, 2]]

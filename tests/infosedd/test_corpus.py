@@ -85,6 +85,39 @@ def test_tokens_can_not_be_changed() -> None:
         make().tokens["x"][0, 0] = 0
 
 
+def test_the_arrays_that_came_in_stay_as_they_are_and_can_not_change_the_corpus() -> None:
+    codes, rows = np.zeros((20, 6), np.uint8), np.zeros((40, 2), np.uint16)
+    columns = {"weights": np.ones(20), "groups": np.arange(20), "splits": np.zeros(20, np.uint8)}
+    corpus = make(tokens={"x": codes, "word": rows[:20]}, **columns)
+    before = corpus.corpus_id
+    codes[0, 0], rows[0, 0], columns["weights"][0], columns["groups"][0], columns["splits"][0] = 1, 1, 9, 9, 1
+    again = replace(corpus, name="again")
+    assert again.corpus_id == before
+    assert corpus.weights[0] == 1 and corpus.tokens["word"][0, 0] == 0
+    assert np.shares_memory(again.tokens["x"], corpus.tokens["x"])  # what can't change is not copied
+
+
+def test_without_weights_their_kind_is_no_content() -> None:
+    assert make(weights=None, weight_kind="weight").corpus_id == make(weights=None).corpus_id
+
+
+def test_a_corpus_stored_with_a_kind_but_no_weights_still_opens(tmp_path: Path) -> None:
+    path = make(weights=None).save(tmp_path)
+    card = json.loads((path / "card.json").read_text())
+    (path / "card.json").write_text(json.dumps({**card, "weight_kind": "weight"}))
+    assert Corpus.load(path).corpus_id == path.name
+
+
+def test_a_save_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("infosedd.corpus.os.rename", full)
+    with pytest.raises(SurroundingsError, match="No space left"):
+        make().save(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_storage_brings_back_everything_by_memory_map(tmp_path: Path) -> None:
     corpus = make()
     path = corpus.save(tmp_path / "corpora")
@@ -146,10 +179,8 @@ def test_rows_by_index_mask_and_split() -> None:
     assert len(make(splits=None).rows_in("test")) == 0
 
 
-def test_hidden_tokens_are_counted_and_blocks_found() -> None:
+def test_blocks_are_found_by_name() -> None:
     corpus = make()
-    chosen = corpus.select("x[1:3]+word")
-    assert corpus.n_hidden(chosen) == (corpus.tokens["x"][:, 1:3] == 4).sum() + (corpus.tokens["word"] == 300).sum()
     assert corpus.block("word").vocabulary.pad == "0"
     with pytest.raises(InputError, match="did you mean 'word'"):
         corpus.block("wrod")
