@@ -124,7 +124,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Selection:
-    """Positions of blocks, as a block expression names them; hashable and in canonical order."""
+    """Positions of blocks, as a block expression names them; hashable.
+
+    Positions are in order within each block. Blocks are in the order of the corpus, but in a sum in that of its terms.
+    """
 
     parts: tuple[tuple[str, tuple[int, ...]], ...]
     text: str

@@ -47,16 +47,10 @@ class Corpus:
 
     ``tokens[name]`` is an (n, length) array of unsigned codes; the code ``vocabulary.size`` is a
     token that is not known (hidden). ``weights`` (n,) are counts (a row stands for that many
-<<<<<<< HEAD
     draws) or importance weights; ``weight_kind`` is ``count`` where there are none. ``groups`` (n,)
     are codes of clusters that are split and counted together. ``splits`` (n,) are codes into
     ``SPLITS`` where the source fixes its own split. ``sequence_ids`` need not be unique: the row
     index is the key.
-=======
-    draws) or importance weights; ``weight_kind`` is ``count`` where there are none. ``groups`` (n,) are codes of clusters that are split and counted
-    together. ``splits`` (n,) are codes into ``SPLITS`` where the source fixes its own split.
-    ``sequence_ids`` need not be unique: the row index is the key.
->>>>>>> 4ce5561 (tmp-data)
     """
 
     name: str

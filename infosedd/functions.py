@@ -60,8 +60,8 @@ def transfer_entropy(
 ) -> Estimate:
     """Transfer entropy I(source_past; target | target_past) in nats (Schreiber 2000).
 
-    ``source`` and ``target`` are (T,) arrays, or (S, T) for S series of T moments each (a list of S
-    equally long strings, say). ``history`` is the number of past moments of the target, and of the
+    ``source`` and ``target`` are (T,) arrays, or (S, T) for S series of T moments each (a list of S equally long
+    strings of at least S letters, say). ``history`` is the number of past moments of the target, and of the
     source unless ``source_history`` is given. Stretches of consecutive moments are the units of the
     folds and of the standard error.
     """
@@ -79,6 +79,11 @@ def _as_series(values: Any) -> Any:
         return [values]
     array = np.asarray(values)
     several = array.ndim > 1 or (array.dtype.kind in "OU" and all(isinstance(v, str) and len(v) > 1 for v in array))
+    if several and array.ndim == 1 and len(array) > len(array[0]):
+        raise InputError(
+            f"{len(array)} strings of {len(array[0])} letters are one series of symbols, or as many short series",
+            remedy=f"give one series as an array of shape (1, {len(array)}), several as arrays of (series, moments)",
+        )
     return values if several else array[None, :]
 
 

@@ -6,15 +6,18 @@ from infosedd.blocks import Block
 from infosedd.corpus import Corpus, Provenance
 from infosedd.errors import InputError
 
-FEWEST_STRETCHES = 200
-"""Stretches of consecutive moments that a corpus is cut into at least; each is one unit of the error and the folds."""
+STRETCHES = 200
+"""Stretches of consecutive moments that a corpus is cut into; each is one unit of the error and the folds."""
+PASTS = 5
+"""Pasts that a stretch is as long as at least, so that few of its moments share one with the next stretch."""
 
 
 def lagged(series: Corpus, history: dict[str, int]) -> Corpus:
     """One row a moment: for each block ``b`` of ``series``, ``b`` at that moment and ``b_past``, its history before.
 
     A block of ``series`` of length T is one time series a row. A block with a history of 0 has no past.
-    Consecutive moments share their pasts and are not independent, so stretches of them are groups.
+    Consecutive moments share their pasts and are not independent, so stretches of them are groups: of equal
+    length, a few times that of the past.
     """
     lengths = {block.name: block.length for block in series.blocks}
     if len(set(lengths.values())) > 1:
@@ -38,7 +41,7 @@ def lagged(series: Corpus, history: dict[str, int]) -> Corpus:
             views = np.lib.stride_tricks.sliding_window_view(codes[:, :-1], past, axis=1)
             blocks.append(Block(f"{block.name}_past", block.vocabulary, past))
             tokens[f"{block.name}_past"] = np.ascontiguousarray(views[:, longest - past :]).reshape(-1, past)
-    stretch = max(1, min(n_rows, series.n * n_rows // FEWEST_STRETCHES))
+    stretch = min(n_rows, max(PASTS * longest, series.n * n_rows // STRETCHES))
     per_series = -(-n_rows // stretch)
     groups = (np.arange(series.n)[:, None] * per_series + np.arange(n_rows)[None, :] // stretch).ravel()
     return Corpus(

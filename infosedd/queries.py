@@ -93,7 +93,7 @@ class _Part:
         rank = self.clean.cumsum(0) - 1
         if self.query.show == "prefix":
             return rank < torch.randint(0, int(self.clean.sum()) + 1, (n_rows, 1), generator=generator)
-        last_start = max(0, int(self.clean.sum()) - self.query.window)
+        last_start = int(self.clean.sum()) - self.query.window
         first = torch.randint(0, last_start + 1, (n_rows, 1), generator=generator)
         inside = (rank >= first) & (rank < first + self.query.window)
         return inside if self.query.show == "window" else ~inside
@@ -106,6 +106,12 @@ def _parts_of(query: TrainingQuery, layout: Layout, order: Order) -> list[_Part]
     if noised.overlaps(shown + given):
         raise InputError(
             f"a training query names {noised.text!r} as noised and {(shown + given).text!r} as shown, which overlap"
+        )
+    if query.show in ("window", "all_but_window") and query.window > shown.size:
+        raise InputError(
+            f"a training query has a window of {query.window} but {shown.size} clean positions",
+            where=f"clean = {query.clean!r}",
+            remedy="ask for a shorter window, or show = 'all'",
         )
     steps = levels(noised, layout, order)
     roots = [level.size**0.5 for level, _ in steps]

@@ -51,6 +51,22 @@ def test_consecutive_moments_are_one_group() -> None:
     assert (np.diff(groups) >= 0).all()
 
 
+def test_a_stretch_is_long_beside_the_past() -> None:
+    series = corpus_of({"x": np.zeros((1, 1000), int), "y": np.ones((1, 1000), int)})
+    for past in (1, 4, 20):
+        groups = lagged(series, {"x": past, "y": 1}).groups
+        assert groups is not None
+        assert np.bincount(groups)[0] == 5 * past
+
+
+def test_symbols_of_several_letters_are_not_taken_for_series() -> None:
+    words = np.array(["hi", "lo"])[np.random.default_rng(0).integers(0, 2, 500)]
+    with pytest.raises(InputError, match=r"500 strings of 2 letters.*shape \(1, 500\)"):
+        infosedd.transfer_entropy(words.tolist(), words.tolist(), config=QUICK)
+    quick = {**QUICK, "training": {"budget": "steps", "steps": 2}}
+    assert infosedd.transfer_entropy(words[None], words[None], config=quick).n_samples == 499
+
+
 @pytest.mark.parametrize(
     ("history", "message"), [({"x": 5, "y": 1}, "no moment with a past"), ({"x": 0, "y": 0}, "nothing")]
 )
@@ -84,6 +100,6 @@ def test_a_short_history_misses_a_long_delay() -> None:
 
 def test_strings_are_series() -> None:
     rng = np.random.default_rng(0)
-    rows = ["".join(row) for row in np.array(list("ab"))[rng.integers(0, 2, (60, 20))]]
+    rows = ["".join(row) for row in np.array(list("ab"))[rng.integers(0, 2, (60, 80))]]
     estimate = infosedd.transfer_entropy(rows, rows, config={**QUICK, "training": {"budget": "steps", "steps": 5}})
-    assert estimate.n_samples == 60 * 19
+    assert estimate.n_samples == 60 * 79

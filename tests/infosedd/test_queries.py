@@ -44,10 +44,16 @@ def test_all_but_a_window_is_the_rest() -> None:
     assert hidden == {(i, i + 1, i + 2) for i in range(6)}
 
 
-def test_a_window_wider_than_the_block_is_the_block() -> None:
-    wide = {"noised": "y", "clean": "x[0:4]", "window": 9}
+def test_a_window_as_wide_as_the_block_is_the_block() -> None:
+    wide = {"noised": "y", "clean": "x[0:4]", "window": 4}
     assert bool((draw(mix(TrainingQuery(**wide, show="window"))).clean.sum(1) == 4).all())
     assert not bool(draw(mix(TrainingQuery(**wide, show="all_but_window"))).clean.any())
+
+
+@pytest.mark.parametrize("show", ["window", "all_but_window"])
+def test_a_window_wider_than_its_block_is_refused(show: str) -> None:
+    with pytest.raises(InputError, match=r"window of 9 but 4 clean positions, clean = 'x\[0:4\]'"):
+        mix(TrainingQuery(noised="y", clean="x[0:4]", window=9, show=show))
 
 
 def test_subsets_have_every_size() -> None:
