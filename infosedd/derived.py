@@ -133,7 +133,8 @@ def shuffled(corpus: Corpus, side: str, seed: int = 0, number: int = 0, *, given
     Each ``number`` is another shuffle of the same seed.
 
     Rows of one group change places together with those of a group of the same size; the rows of
-    groups whose size no other has change places one by one.
+    groups whose size no other has change places one by one. So do, among rows with equal ``given``, the
+    parts of groups that are there.
     """
     source = _permutation(corpus, _rng("shuffled", seed, number), given)
     return _moved(corpus, side, source, f"{side} shuffled")
@@ -231,13 +232,11 @@ def _permutation(corpus: Corpus, rng: np.random.Generator, given: str) -> np.nda
     """(n,) for each row the row whose tokens it gets."""
     source = np.arange(corpus.n)
     for rows in _split_rows(corpus):
-        if given:
-            for same in _equal(corpus, corpus.select(given), rows):
-                source[same] = rng.permutation(same)
-        elif corpus.groups is None:
-            source[rows] = rng.permutation(rows)
-        else:
-            _permute_groups(source, rows, corpus.groups, rng)
+        for alike in _equal(corpus, corpus.select(given), rows) if given else [rows]:
+            if corpus.groups is None:
+                source[alike] = rng.permutation(alike)
+            else:
+                _permute_groups(source, alike, corpus.groups, rng)
     return source
 
 

@@ -21,13 +21,19 @@ Source: Lou, Meng, Ermon 2024 for the denoising score entropy; Foresti et al. 20
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from infosedd.layout import Layout
 from infosedd.noise import Draw, Noise
 from infosedd.scores import Score
+
+MOST_ROWS = 2048
+"""Rows that are evaluated together."""
+MOST_ENTRIES = 2**24
+"""Entries, rows times all symbols of all positions, that are evaluated together: 128 MiB a table."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +58,20 @@ class Integrals:
 
     loss_difference: Tensor
     dynkin: Tensor
+    terminals: tuple[Tensor, ...] = ()
+    """For each KL whose terminal part the integral leaves out, (n,): the size of their mean bounds it."""
 
     def __add__(self, other: "Integrals") -> "Integrals":
-        return Integrals(self.loss_difference + other.loss_difference, self.dynkin + other.dynkin)
+        terminals = self.terminals + other.terminals
+        return Integrals(self.loss_difference + other.loss_difference, self.dynkin + other.dynkin, terminals)
 
     def times(self, factor: float) -> "Integrals":
-        return Integrals(factor * self.loss_difference, factor * self.dynkin)
+        terminals = tuple(factor * t for t in self.terminals)
+        return Integrals(factor * self.loss_difference, factor * self.dynkin, terminals)
+
+    def bounded(self, share: float) -> "Integrals":
+        """The same of one KL, of which the terminal part is at most this share (below 1)."""
+        return replace(self, terminals=(share / (1 - share) * self.loss_difference,)) if share > 0 else self
 
 
 def integrate(
@@ -68,29 +82,38 @@ def integrate(
     noise: Noise,
     *,
     score_q: Score | None = None,
-    batch_size: int = 2048,
+    rows: Tensor | None = None,
+    batch_size: int | None = None,
 ) -> Integrals:
     """Both estimators of KL(p || q) for each row of ``tokens`` (n, L), the same noise for p and q.
 
-    ``score_q`` is the score that q looks through, where it is another one than p's.
+    ``score_q`` is the score that q looks through, where it is another one than p's. ``rows`` (n,) are the
+    numbers that a row's noise follows from: those of a corpus, so that its folds have noise of their own.
     """
     layout = score.layout
+    batch_size = batch_size or batch_size_for(layout)
+    numbers = torch.arange(len(tokens)) if rows is None else rows
     noised = torch.stack([view.targets for view in p]).any(0)
     names = layout.blocks_of(noised)
     loss = torch.zeros(len(tokens), dtype=torch.float64)
     dynkin = torch.zeros(len(tokens), dtype=torch.float64)
     for start in range(0, len(tokens), batch_size):
-        rows = torch.arange(start, min(start + batch_size, len(tokens)))
-        clean = tokens[rows].long()
-        for draw in noise.draws(clean, noised, layout.vocab_sizes, rows):
+        here = slice(start, start + batch_size)
+        clean = tokens[here].long()
+        for draw in noise.draws(clean, noised, layout.vocab_sizes, numbers[here]):
             log_p = predict(score, clean, draw, p, names)
             log_q = predict(score_q or score, clean, draw, q, names)
             for name in names:
                 there = layout.slice_of(name)
                 parts = _terms(clean[:, there], draw, there, log_p[name], log_q[name])
                 for total, part in zip((loss, dynkin), parts, strict=True):
-                    total[rows] += draw.weight * torch.where(draw.scored[:, there], part, 0.0).sum(-1)
+                    total[here] += draw.weight * torch.where(draw.scored[:, there], part, 0.0).sum(-1)
     return Integrals(loss, dynkin)
+
+
+def batch_size_for(layout: Layout) -> int:
+    """Rows of a layout to evaluate together: fewer where they have many positions of many symbols."""
+    return max(1, min(MOST_ROWS, MOST_ENTRIES // layout.one_hot_width))
 
 
 def predict(score: Score, clean_tokens: Tensor, draw: Draw, side: Side, names: Sequence[str]) -> dict[str, Tensor]:

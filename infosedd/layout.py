@@ -66,6 +66,20 @@ class Layout:
         anywhere = mask.reshape(-1, self.seq_len).any(0)
         return tuple(name for name in self.names if anywhere[self.slice_of(name)].any())
 
+    def hidden_in(self, corpus: Corpus, rows: np.ndarray, mask: Tensor) -> np.ndarray:
+        """(n, M) bool: which tokens of the M positions in ``mask`` (L,) the data hide."""
+        out = [np.zeros((len(rows), 0), bool)]
+        for block in self.blocks:
+            there = np.flatnonzero(mask[self.slice_of(block.name)].numpy())
+            if len(there):
+                out.append(corpus.tokens[block.name][np.ix_(rows, there)] == block.vocabulary.mask_id)
+        return np.concatenate(out, axis=1)
+
+    def selection_of(self, mask: Tensor) -> Selection:
+        """The selection of the positions in ``mask`` (L,)."""
+        there = {name: torch.nonzero(mask[self.slice_of(name)]).flatten().tolist() for name in self.names}
+        return Selection.of(there, self.blocks)
+
     def tokens_of(self, corpus: Corpus, rows: np.ndarray | None = None) -> Tensor:
         """(n, L) tokens of a corpus in the smallest integer type that torch computes with."""
         columns: Sequence[np.ndarray] = [corpus.tokens[name] for name in self.names]

@@ -2,7 +2,8 @@
 
 The draws are stratified: the noise levels of a row's draws fall into equal strata, and their places
 within a stratum follow a low-discrepancy sequence over the rows. Each row alone stays unbiased,
-so the spread over rows gives an honest standard error.
+so the spread over rows gives an honest standard error, as long as rows of one estimate have numbers
+of their own: those of the corpus, not of a fold.
 """
 
 from collections.abc import Iterator
@@ -61,7 +62,7 @@ class SubsetNoise:
     seed: int = 0
 
     def draws(self, tokens: Tensor, noised: Tensor, vocab_sizes: Tensor, rows: Tensor) -> Iterator[Draw]:
-        generator = torch_stream("noise", self.seed, int(rows[0]))
+        generator = _stream(self.seed, rows)
         if self.n_draws >= int(noised.sum()):
             yield from _chain(tokens, noised, vocab_sizes, generator)
             return
@@ -108,7 +109,7 @@ class TimeNoise:
     seed: int = 0
 
     def draws(self, tokens: Tensor, noised: Tensor, vocab_sizes: Tensor, rows: Tensor) -> Iterator[Draw]:
-        generator = torch_stream("noise", self.seed, int(rows[0]))
+        generator = _stream(self.seed, rows)
         for stratum in range(self.n_draws):
             level = (spread(rows, self.seed) + stratum) / self.n_draws
             yield time_draw(
@@ -117,6 +118,11 @@ class TimeNoise:
 
     def terminal_factor(self, size: int) -> float:
         return 1.0 - (1.0 - self.schedule.terminal) ** size
+
+
+def _stream(seed: int, rows: Tensor) -> torch.Generator:
+    """The generator of a batch, of its own for any other batch of rows."""
+    return torch_stream("noise", seed, int(rows[0]), int(rows.sum()))
 
 
 def _chain(tokens: Tensor, noised: Tensor, vocab_sizes: Tensor, generator: torch.Generator) -> Iterator[Draw]:

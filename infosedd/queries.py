@@ -46,6 +46,14 @@ class QueryMix:
     def target_blocks(self) -> tuple[str, ...]:
         return self.layout.blocks_of(torch.stack([part.noised for part in self._parts]))
 
+    def teaches(self, targets: Tensor, clean: Tensor) -> bool:
+        """Does some query noise the ``targets`` (L,) together, with just the ``clean`` tokens (L,) shown beside them?
+
+        Tokens that a query noises beyond the targets may be noised to the last, or not at all, so they count as
+        hidden or as shown.
+        """
+        return any(part.teaches(targets, clean) for part in self._parts)
+
     def draw(self, n_rows: int, generator: torch.Generator) -> "Dealt":
         """What is noised and clean in each of ``n_rows`` rows, and the weight of its loss."""
         noised = torch.zeros(n_rows, self.layout.seq_len, dtype=torch.bool)
@@ -81,6 +89,31 @@ class _Part:
     always: Tensor
     share: float
     weight: float
+
+    def teaches(self, targets: Tensor, clean: Tensor) -> bool:
+        """See ``QueryMix.teaches``."""
+        if bool((targets & ~self.noised).any()):
+            return False
+        if bool((clean & ~(self.noised | self.clean | self.always)).any()) or bool((self.always & ~clean).any()):
+            return False
+        asked = self.clean & ~self.always
+        return self._can_show((clean & asked)[self.clean], self.always[self.clean])
+
+    def _can_show(self, clean: Tensor, always: Tensor) -> bool:
+        """Can the query show just these of its clean tokens (both (n,) bool), but for those shown anyway?"""
+        n = len(clean)
+        if self.query.show == "subset":
+            return True
+        if self.query.show == "all":
+            runs = [torch.ones(n, dtype=torch.bool)]
+        elif self.query.show == "prefix":
+            runs = [torch.arange(n) < k for k in range(n + 1)]
+        else:
+            width = min(self.query.window, n)
+            starts = range(n - width + 1)
+            inside = [(torch.arange(n) >= i) & (torch.arange(n) < i + width) for i in starts]
+            runs = inside if self.query.show == "window" else [~run for run in inside]
+        return any(torch.equal(run & ~always, clean) for run in runs)
 
     def shown(self, n_rows: int, generator: torch.Generator) -> Tensor:
         """(n_rows, L) bool: what a row shows of the query's clean tokens."""

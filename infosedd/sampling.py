@@ -1,11 +1,14 @@
 """Draws from a learned law by the reverse process, for judging a model against its data."""
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import torch
 from torch import Tensor
 
 from infosedd.blocks import EMPTY, Selection
+from infosedd.integrals import batch_size_for
+from infosedd.layout import Layout
 from infosedd.orders import Order, levels
 from infosedd.processes import NoiseProcess
 from infosedd.schedules import Schedule
@@ -18,6 +21,15 @@ def sample_absorbing(score: Score, x: Selection, n: int, order: Order, generator
     Unmasking one token a step in the order that noise took them is exact for the model: there is no
     error of a time step.
     """
+    return _in_batches(score.layout, n, lambda size: _absorbing(score, x, size, order, generator))
+
+
+def _in_batches(layout: Layout, n: int, draw: Callable[[int], Tensor]) -> Tensor:
+    most = batch_size_for(layout)
+    return torch.cat([draw(min(most, n - start)) for start in range(0, n, most)])
+
+
+def _absorbing(score: Score, x: Selection, n: int, order: Order, generator: torch.Generator) -> Tensor:
     layout = score.layout
     tokens = layout.vocab_sizes.repeat(n, 1)
     rows = torch.arange(n)
@@ -47,6 +59,18 @@ def sample_uniform(
     n_steps: int = 256,
 ) -> Tensor:
     """(n, L) tokens, those of ``x`` drawn by tau-leaping from uniform noise; its error falls with ``n_steps``."""
+    return _in_batches(score.layout, n, lambda size: _uniform(score, x, size, process, schedule, generator, n_steps))
+
+
+def _uniform(
+    score: Score,
+    x: Selection,
+    n: int,
+    process: NoiseProcess,
+    schedule: Schedule,
+    generator: torch.Generator,
+    n_steps: int,
+) -> Tensor:
     layout = score.layout
     mask = layout.mask_of(x if x.parts else EMPTY)
     noise = (torch.rand(n, layout.seq_len, generator=generator) * layout.vocab_sizes).long()

@@ -4,6 +4,7 @@ Every measure below is a few lines that name the sides. To add one, write a file
 ``Plan`` and list it in ``infosedd/measures/__init__.py``.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import torch
@@ -24,6 +25,10 @@ class Term:
     p: Side
     q: Side
 
+    def noised_size(self) -> int:
+        """Number of tokens that are noised together."""
+        return int(torch.stack([view.targets for view in self.p]).any(0).sum())
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -36,15 +41,26 @@ class Plan:
         """(L,) bool: every token that some term predicts."""
         return torch.stack([view.targets for term in self.terms for view in term.p]).any(0)
 
+    def views(self) -> Iterator[View]:
+        """Every view of both sides."""
+        return (view for term in self.terms for side in (term.p, term.q) for view in side)
+
     def noised_size(self) -> int:
         """The largest number of tokens that any term noises together."""
-        return max(int(torch.stack([v.targets for v in term.p]).any(0).sum()) for term in self.terms)
+        return max(term.noised_size() for term in self.terms)
 
 
 def evaluate(
-    plan: Plan, score: Score, tokens: Tensor, noise: Noise, *, score_q: Score | None = None, batch_size: int = 2048
+    plan: Plan,
+    score: Score,
+    tokens: Tensor,
+    noise: Noise,
+    *,
+    score_q: Score | None = None,
+    rows: Tensor | None = None,
+    batch_size: int | None = None,
 ) -> Integrals:
-    """Both estimators of the plan for each row of ``tokens`` (n, L), in nats."""
+    """Both estimators of the plan for each row of ``tokens`` (n, L), in nats; ``rows`` as in ``integrate``."""
     layout = score.layout
     constant = torch.zeros(len(tokens), dtype=torch.float64)
     if plan.uniform is not None:
@@ -52,8 +68,9 @@ def evaluate(
         constant = (known * layout.vocab_sizes.double().log()).sum(1)
     total = Integrals(constant, constant.clone())
     for term in plan.terms:
-        part = integrate(score, tokens, term.p, term.q, noise, score_q=score_q, batch_size=batch_size)
-        total = total + part.times(term.coefficient)
+        part = integrate(score, tokens, term.p, term.q, noise, score_q=score_q, rows=rows, batch_size=batch_size)
+        share = noise.terminal_factor(term.noised_size())
+        total = total + part.bounded(share).times(term.coefficient)
     return total
 
 

@@ -239,3 +239,13 @@ def test_a_share_of_counted_rows_is_a_share_of_their_draws() -> None:
     assert abs(half.weights[0] - 500) <= 4 * (1000 * 0.25 * 0.5) ** 0.5
     kept = subset(replace(made, splits=np.array([0, 0, 0, 2])), 0.5, 1)
     assert kept.weights[-1] == 600 and kept.n_draws == 1300
+
+
+def test_a_shuffle_given_a_condition_keeps_groups_together() -> None:
+    groups = np.repeat(np.arange(20), 4)
+    made = corpus_of({"x": np.arange(80) % 7, "y": groups, "z": groups % 2}, groups=groups)
+    moved = shuffled(made, "y", seed=1, given="z")
+    labels = moved.tokens["y"].reshape(20, 4)
+    assert (labels == labels[:, :1]).all()
+    assert np.array_equal(np.sort(labels[:, 0]), np.arange(20)) and (labels[:, 0] != np.arange(20)).any()
+    assert np.array_equal(labels[:, 0] % 2, np.arange(20) % 2)

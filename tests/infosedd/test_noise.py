@@ -129,3 +129,17 @@ def test_the_share_that_noise_leaves_out(size: int) -> None:
     assert SubsetNoise().terminal_factor(size) == AllSubsets().terminal_factor(size) == 0
     noise = TimeNoise(UniformProcess(), LogLinearSchedule(terminal=0.01))
     assert noise.terminal_factor(size) == pytest.approx(1 - 0.99**size)
+
+
+def test_rows_of_other_folds_have_noise_of_their_own() -> None:
+    tokens, noised, sizes = torch.zeros(400, 8, dtype=torch.long), torch.ones(8, dtype=torch.bool), torch.full((8,), 4)
+
+    def masked(rows: torch.Tensor, n_draws: int) -> list[torch.Tensor]:
+        return [draw.scored for draw in SubsetNoise(n_draws).draws(tokens, noised, sizes, rows)]
+
+    first, second = torch.arange(0, 800, 2), torch.arange(1, 800, 2)
+    for n_draws in (2, 8):
+        here, there = masked(first, n_draws), masked(second, n_draws)
+        assert all(torch.equal(a, b) for a, b in zip(here, masked(first, n_draws), strict=True))
+        alike = torch.stack([(a == b).all(1) for a, b in zip(here, there, strict=True)]).float().mean()
+        assert alike < 0.2

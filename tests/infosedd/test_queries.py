@@ -100,3 +100,36 @@ def test_a_small_batch_still_has_every_row_filled() -> None:
 def test_queries_that_can_not_be_asked(query: dict, said: str) -> None:
     with pytest.raises(InputError, match=said):
         mix(TrainingQuery(**query))
+
+
+def mask(*positions: int) -> torch.Tensor:
+    out = torch.zeros(9, dtype=torch.bool)
+    out[list(positions)] = True
+    return out
+
+
+@pytest.mark.parametrize(
+    ("query", "order", "targets", "clean", "taught"),
+    [
+        ({"clean": "x"}, "random", [8], range(8), True),
+        ({"clean": "x"}, "random", [8], range(7), False),
+        ({"clean": "x"}, "random", [8], [], False),
+        ({"clean": "x", "show": "subset"}, "random", [8], [0, 5], True),
+        ({"clean": "x", "show": "prefix"}, "random", [8], [0, 1], True),
+        ({"clean": "x", "show": "prefix"}, "random", [8], [1, 2], False),
+        ({"clean": "x", "show": "window", "window": 2}, "random", [8], [1, 2], True),
+        ({"clean": "x", "show": "window", "window": 2}, "random", [8], [1, 3], False),
+        ({"clean": "x", "show": "window", "window": 2}, "random", [8], [1, 2, 3], False),
+        ({"clean": "x", "show": "all_but_window", "window": 6}, "random", [8], [0, 7], True),
+        ({"clean": "x", "show": "all_but_window", "window": 6}, "random", [8], [0, 1, 7], False),
+        ({"clean": "x[0:4]", "show": "subset", "given": "x[4:8]"}, "random", [8], [0, 4, 5, 6, 7], True),
+        ({"clean": "x[0:4]", "show": "subset", "given": "x[4:8]"}, "random", [8], [0], False),
+        ({"noised": "x+y"}, "random", [8], [0, 3], True),
+        ({"noised": "x[0:4]"}, "random", [8], [], False),
+        ({"noised": "x"}, "coarse_to_fine", [1, 3, 5, 7], [0, 2, 4, 6], True),
+        ({"noised": "x"}, "coarse_to_fine", [1], [0], False),
+    ],
+)
+def test_what_training_teaches(query: dict, order: str, targets, clean, taught: bool) -> None:
+    made = mix(TrainingQuery(**{"noised": "y", **query}), order=order)
+    assert made.teaches(mask(*targets), mask(*clean)) is taught
