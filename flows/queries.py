@@ -14,9 +14,7 @@ def training_queries(study: Study, corpus: Corpus) -> tuple[Query, ...]:
     given = study.model.get("queries")
     if given:
         return tuple(given)
-    return tuple(
-        {repr(q): q for spec in study.measures for q in _queries_of(spec, corpus, study.model.get("variant"))}.values()
-    )
+    return tuple({repr(q): q for spec in study.measures for q in _queries_of(spec, corpus, study.model)}.values())
 
 
 def asking(study: Study, questions: Iterable[MeasureSpec], corpus: Corpus) -> Study:
@@ -25,7 +23,7 @@ def asking(study: Study, questions: Iterable[MeasureSpec], corpus: Corpus) -> St
     new = [
         q
         for spec in questions
-        for q in _queries_of(spec, corpus, study.model.get("variant"))
+        for q in _queries_of(spec, corpus, study.model)
         if not any(_covers(k, q, corpus) for k in known)
     ]
     if not new:
@@ -63,13 +61,13 @@ def _tokens(expression: object, corpus: Corpus) -> set[tuple[str, int]]:
     return {(name, i) for name, positions in chosen.parts for i in positions} if chosen else set()
 
 
-def _queries_of(spec: MeasureSpec, corpus: Corpus, variant: object = "conditional") -> Iterable[Query]:
+def _queries_of(spec: MeasureSpec, corpus: Corpus, model: Mapping[str, object]) -> Iterable[Query]:
     x, z = corpus.select(spec.x), spec.z
     if not spec.y:
         yield {"noised": x.text, "clean": z}
         return
     y = corpus.select(spec.y)
-    if variant == "joint":
+    if model.get("variant") == "joint":
         yield from ({"noised": noised, "clean": z} for noised in (f"{x.text}+{y.text}", x.text, y.text))
         return
     if spec.mode == "whole":
@@ -80,7 +78,7 @@ def _queries_of(spec: MeasureSpec, corpus: Corpus, variant: object = "conditiona
         shown, show = (x, "window") if spec.mode == "keep" else (_around(x, y, z, corpus), "all_but_window")
         given = {"given": z} if z else {}
         yield {"noised": y.text, "clean": shown.text, "show": show, "window": spec.window, **given}
-    if z or noised.size > 1:
+    if z or noised.size > 1 or model.get("process") == "uniform":  # else the marginal law, which is counted
         yield {"noised": noised.text, "clean": z}
 
 

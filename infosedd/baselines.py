@@ -3,6 +3,9 @@
 Each is the mean of pointwise values over the sample, which gives it a standard error too. A joint
 plug-in saturates at ln n: with more states than samples it says ln n whatever the truth. Its rows
 always carry ``ln_n``, and a warning when they are near it.
+
+Only rows whose tokens are all known are counted: an unknown token is no symbol. ``n_samples`` says how
+many draws those are, and a note where they are not all.
 """
 
 import numpy as np
@@ -17,30 +20,49 @@ SATURATED = 0.75
 
 
 def mutual_information_baselines(
-    corpus: Corpus, rows: np.ndarray, x: Selection, y: Selection, z: Selection, /, **facts
+    corpus: Corpus,
+    rows: np.ndarray,
+    x: Selection,
+    y: Selection,
+    z: Selection,
+    /,
+    *,
+    weights: np.ndarray | None = None,
+    **facts,
 ) -> tuple[Estimate, ...]:
-    """Joint plug-in, Miller-Madow and, where Z is empty, the sum of per-position plug-ins."""
-    sample = Sample.of(corpus, rows)
+    """Joint plug-in, Miller-Madow and, where Z is empty, the sum of per-position plug-ins; none without known rows.
+
+    ``weights`` (n,) of the rows in place of the corpus's own.
+    """
+    rows, sample, notes = known_rows(corpus, x + y + z, rows, weights)
+    if not len(rows):
+        return ()
     a, b, c = (codes_of(corpus, s, rows) if s.parts else None for s in (x, y, z))
     joint = _pair(_pair(a, b), c)
     surprisals = [_surprisal(codes, sample) for codes in (_pair(a, c), _pair(b, c), joint, c)]
     values = surprisals[0] + surprisals[1] - surprisals[2] - surprisals[3]
     states = [_n_states(codes) for codes in (_pair(a, c), _pair(b, c), joint, c)]
     shift = (states[0] + states[1] - states[2] - states[3]) / 2
-    out = _joint_estimates(values, shift, states[2] + 1, sample, facts)
-    per_position = None if z.parts else per_position_values(corpus, rows, x, y)
+    out = _joint_estimates(values, shift, states[2] + 1, sample, notes, facts)
+    per_position = None if z.parts else _per_position_values(corpus, rows, x, y, sample)
     if per_position is not None:
-        out.append(estimate_of(per_position.sum(1), sample, estimator="per_position_plug_in", **facts))
+        each = estimate_of(per_position.sum(1), sample, estimator="per_position_plug_in", warnings=notes, **facts)
+        out.append(each)
     return tuple(out)
 
 
-def entropy_baselines(corpus: Corpus, rows: np.ndarray, x: Selection, z: Selection, /, **facts) -> tuple[Estimate, ...]:
-    """Joint plug-in and Miller-Madow entropies H(X | Z)."""
-    sample = Sample.of(corpus, rows)
+def entropy_baselines(
+    corpus: Corpus, rows: np.ndarray, x: Selection, z: Selection, /, *, weights: np.ndarray | None = None, **facts
+) -> tuple[Estimate, ...]:
+    """Joint plug-in and Miller-Madow entropies H(X | Z); none without known rows."""
+    rows, sample, notes = known_rows(corpus, x + z, rows, weights)
+    if not len(rows):
+        return ()
     a, c = (codes_of(corpus, s, rows) if s.parts else None for s in (x, z))
     joint = _pair(a, c)
     values = _surprisal(joint, sample) - _surprisal(c, sample)
-    return tuple(_joint_estimates(values, (_n_states(joint) - _n_states(c)) / 2, _n_states(joint) + 1, sample, facts))
+    shift = (_n_states(joint) - _n_states(c)) / 2
+    return tuple(_joint_estimates(values, shift, _n_states(joint) + 1, sample, notes, facts))
 
 
 def per_position_values(corpus: Corpus, rows: np.ndarray, x: Selection, y: Selection) -> np.ndarray | None:
@@ -48,10 +70,15 @@ def per_position_values(corpus: Corpus, rows: np.ndarray, x: Selection, y: Selec
 
     Their weighted column means are the classical per-position profile. None where lengths differ.
     """
+    return _per_position_values(corpus, rows, x, y, Sample.of(corpus, rows))
+
+
+def _per_position_values(
+    corpus: Corpus, rows: np.ndarray, x: Selection, y: Selection, sample: Sample
+) -> np.ndarray | None:
     xs, ys = tokens_of(corpus, x, rows), tokens_of(corpus, y, rows)
     if ys.shape[1] not in (1, xs.shape[1]):
         return None
-    sample = Sample.of(corpus, rows)
     columns = []
     for i in range(xs.shape[1]):
         a, b = xs[:, i], ys[:, i if ys.shape[1] > 1 else 0]
@@ -60,9 +87,28 @@ def per_position_values(corpus: Corpus, rows: np.ndarray, x: Selection, y: Selec
 
 
 def tokens_of(corpus: Corpus, selection: Selection, rows: np.ndarray) -> np.ndarray:
-    """(n, L) codes of the selected positions."""
-    columns = [corpus.tokens[name][rows][:, list(p)] for name, p in selection.parts]
-    return np.concatenate([column.astype(np.int32) for column in columns], axis=1)
+    """(n, L) codes of the selected positions, in the smallest type that holds those of all their blocks."""
+    return np.concatenate([corpus.tokens[name][np.ix_(rows, p)] for name, p in selection.parts], axis=1)
+
+
+def unknown(corpus: Corpus, selection: Selection, rows: np.ndarray) -> np.ndarray:
+    """(n, L) bool: which of the selected tokens the data hide."""
+    parts = [
+        corpus.tokens[name][np.ix_(rows, p)] == corpus.block(name).vocabulary.mask_id for name, p in selection.parts
+    ]
+    return np.concatenate(parts, axis=1)
+
+
+def known_rows(
+    corpus: Corpus, selection: Selection, rows: np.ndarray, weights: np.ndarray | None
+) -> tuple[np.ndarray, Sample, tuple[str, ...]]:
+    """The rows whose selected tokens are all known, how they count, and a note where they are not all."""
+    kept = ~unknown(corpus, selection, rows).any(1)
+    whole = Sample.of(corpus, rows, weights=weights)
+    sample = Sample.of(corpus, rows[kept], weights=None if weights is None else weights[kept])
+    n, of = sample.n_samples(int(kept.sum())), whole.n_samples(len(rows))
+    notes = () if kept.all() else (f"counted on the {n:,} of {of:,} samples whose tokens are all known",)
+    return rows[kept], sample, notes
 
 
 def codes_of(corpus: Corpus, selection: Selection, rows: np.ndarray) -> np.ndarray:
@@ -72,12 +118,14 @@ def codes_of(corpus: Corpus, selection: Selection, rows: np.ndarray) -> np.ndarr
     return np.unique(packed, return_inverse=True)[1]
 
 
-def _joint_estimates(values: np.ndarray, shift: float, n_states: int, sample: Sample, facts: dict) -> list[Estimate]:
+def _joint_estimates(
+    values: np.ndarray, shift: float, n_states: int, sample: Sample, notes: tuple[str, ...], facts: dict
+) -> list[Estimate]:
     """The plug-in, and the one with Miller and Madow's (1955) bias term (states - 1) / 2n for each entropy."""
     n = sample.n_samples(len(values))
     ceiling = float(np.log(n))
-    saturated = n_states > SATURATED * len(values)
-    notes = (f"saturated: its ceiling is ln n = {ceiling:.3f} nats, whatever the truth",) if saturated else ()
+    if n_states > SATURATED * n:
+        notes = (f"saturated: its ceiling is ln n = {ceiling:.3f} nats, whatever the truth", *notes)
     more = {"warnings": notes, "diagnostics": {"ln_n": ceiling, "distinct_states": float(n_states)}}
     return [
         estimate_of(values, sample, estimator="plug_in", **facts, **more),

@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import hypot
 
 import numpy as np
 
 from infosedd.estimation import Sample, mean_and_error
 from infosedd.pace import History
 from infosedd.results import NORMAL_95, Estimate
+
+LABELS_LIMIT = 16
+"""Of a label with more values it is not said how common each is."""
 
 
 @dataclass(frozen=True)
@@ -28,22 +32,22 @@ def dynkin_gap(loss: np.ndarray, dynkin: np.ndarray, sample: Sample) -> list[Che
     return [Check("dynkin_gap_nats", gap, warning), Check("dynkin_gap_std_error_nats", error)]
 
 
-def overfitting(held_out: float, held_out_error: float, on_training: float) -> list[Check]:
-    """The measure on training rows less that on held-out rows; warns where far beyond the error."""
-    gap = on_training - held_out
-    wide = gap > 4 * held_out_error and gap > 0.3 * abs(held_out)
-    text = f"{on_training:.3g} nats on training rows against {held_out:.3g} held out: the network overfits"
+def overfitting(held_out: tuple[float, float], on_training: tuple[float, float]) -> list[Check]:
+    """The measure on training rows less that on held-out rows, each with its error; warns where far beyond both."""
+    gap = on_training[0] - held_out[0]
+    wide = gap > 4 * hypot(held_out[1], on_training[1]) and gap > 0.3 * abs(held_out[0])
+    text = f"{on_training[0]:.3g} nats on training rows against {held_out[0]:.3g} held out: the network overfits"
     return [Check("train_held_out_gap_nats", gap, text if wide else "")]
 
 
 def undertrained(histories: Sequence[History]) -> list[Check]:
-    """Share of all that was learned which the last tenth of training still gained; warns above 2 %."""
+    """Share of all learned that the last tenth of training gained, where beyond two errors; warns above 2 %."""
     shares = []
     for history in histories:
         losses = np.minimum.accumulate(history.held_out)
         learned = losses[0] - losses[-1]
         before = losses[max(0, int(0.9 * (len(losses) - 1)) - 1)]
-        shares.append((before - losses[-1]) / learned if learned > 0 else 0.0)
+        shares.append((before - losses[-1]) / learned if learned > 0 and history.still_falls else 0.0)
     share = float(np.max(shares))
     text = "the held-out loss was still falling when training stopped: give it more steps"
     return [Check("still_falling_share", share, text if share > 0.02 else "")]
@@ -54,6 +58,19 @@ def above_ceiling(nats: float, error: float, ceiling: float, name: str) -> list[
     over = nats - 4 * error > ceiling
     text = f"the estimate is above {name} = {ceiling:.3g} nats, which it can't exceed" if over else ""
     return [Check(f"{name}_nats", ceiling, text)]
+
+
+def share_of_entropy(nats: float, entropy: float, name: str) -> list[Check]:
+    """The estimate as a share of an entropy that it can't exceed: I / H, 0 to 1 but for its error."""
+    return [Check(f"share_of_{name}", nats / entropy)] if entropy > 0 else []
+
+
+def prior(codes: np.ndarray, weights: np.ndarray | None, symbols: Sequence[str]) -> list[Check]:
+    """How common each value of a label is among the evaluated rows, 0 to 1; what is known about it depends on that."""
+    if len(symbols) > LABELS_LIMIT:
+        return []
+    counts = np.bincount(codes, weights, len(symbols) + 1)[: len(symbols)]
+    return [Check(f"prior_y {symbol}", float(n / counts.sum())) for symbol, n in zip(symbols, counts, strict=True)]
 
 
 def sample_size(n_effective: float, n_rows: int) -> list[Check]:
@@ -69,7 +86,7 @@ def training_size(n_effective: float) -> list[Check]:
 
 
 def duplicates(in_training: float, in_test: float) -> list[Check]:
-    """Shares of test rows that are among the training rows, and that another test row repeats.
+    """Shares of test rows that are among the training rows of their fold, and that another test row repeats.
 
     Where few states make repeats common both are high, and all is well. Only rows that are rare among
     themselves yet known from training make overfitting look like information.
@@ -91,19 +108,52 @@ def hidden_targets(share: float, rows_share: float) -> list[Check]:
     return [Check("hidden_target_share", share, "; ".join(texts)), Check("rows_left_out_share", rows_share)]
 
 
-def disjoint_supports(log_ratios: np.ndarray, n_q: int) -> list[Check]:
-    """Share of a KL carried by rows that q gives less than 1 / n_q of p's chance; warns above 20 %."""
-    total = np.abs(log_ratios).sum()
+def hidden_shown(share: float) -> list[Check]:
+    """Tokens to be shown that the data hide: the target is then predicted from less than was asked."""
+    text = (
+        f"{share:.1%} of the tokens that are shown or conditioned on are unknown: the value is not that of whole rows"
+    )
+    return [Check("hidden_shown_share", share, text)] if share > 0 else []
+
+
+def seen_in_training(share: float, by_chance: float, n_rows: int, n_held_out: int) -> list[Check]:
+    """Share of the rows given that the model was trained on; warns where it is beyond that of independent data.
+
+    ``by_chance`` is the share of ``n_held_out`` held-out rows that are among the training rows.
+    """
+    expected = min(1.0, by_chance + 1 / n_held_out)
+    limit = expected + 4 * (expected * (1 - expected) * (1 / n_rows + 1 / n_held_out)) ** 0.5
+    text = f"{share:.0%} of the rows given are among those that the model was trained on: the value is too high"
+    return [Check("seen_in_training_share", share, text if share > limit else "")]
+
+
+def terminal(bound: float, estimate: Estimate) -> list[Check]:
+    """Bound of what noise still hides at t = 1; warns where it is beyond 2 errors and 1 % of the estimate."""
+    if bound == 0:
+        return []
+    wide = bound > 2 * estimate.std_error and bound > 0.01 * abs(estimate.nats)
+    text = f"the noise at t = 1 leaves up to {bound:.3g} nats out: use the subset form, or fewer tokens"
+    return [Check("terminal_kl_nats", bound, text if wide else "")]
+
+
+def disjoint_supports(log_ratios: np.ndarray, n_q: float, weights: np.ndarray | None = None) -> list[Check]:
+    """Share of a KL carried by rows that q gives less than 1 / n_q of p's chance; warns above 20 %.
+
+    ``weights`` (n,) say how often each row counts.
+    """
+    carried = log_ratios if weights is None else weights * log_ratios
+    total = np.abs(carried).sum()
     rare = log_ratios > np.log(n_q)
-    share = float(log_ratios[rare].sum() / total) if total > 0 else 0.0
+    share = float(carried[rare].sum() / total) if total > 0 else 0.0
     text = "q hardly ever has what these rows of p have: the supports may be disjoint, the truth infinite"
     return [Check("rare_under_q_share", share, text if share > 0.2 else "")]
 
 
-def seed_spread(seed_error: float, estimate: Estimate) -> list[Check]:
+def seed_spread(seed_error: float, mean_and_error: tuple[float, float]) -> list[Check]:
     """Standard error from the training seeds, apart from that of sampling; warns where it prevails and is wide."""
-    sampling = max(0.0, estimate.std_error**2 - seed_error**2) ** 0.5
-    wide = seed_error > sampling and seed_error > 0.05 * abs(estimate.nats)
+    nats, error = mean_and_error
+    sampling = max(0.0, error**2 - seed_error**2) ** 0.5
+    wide = seed_error > sampling and seed_error > 0.05 * abs(nats)
     text = f"training seeds move the estimate by {seed_error:.3g} nats, more than which rows were drawn: add members"
     return [Check("seed_std_error_nats", seed_error, text if wide else ""), Check("sampling_std_error_nats", sampling)]
 

@@ -1,24 +1,21 @@
 """KL(p || q) between two corpora, each with a score model of its own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from infosedd import diagnostics, measures
-from infosedd.baselines import tokens_of
+from infosedd.baselines import known_rows, tokens_of
 from infosedd.blocks import Selection
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
-from infosedd.estimation import Sample, estimate_of, mean_and_error
-from infosedd.folds import by_row, evenly
-from infosedd.integrals import Integrals
+from infosedd.estimation import estimate_of, mean_and_error
+from infosedd.evaluation import BySeed, Part, Values, estimate_from, values_of
+from infosedd.folds import evenly
 from infosedd.model import ScoreModel
 from infosedd.networks import ScoreNetwork
-from infosedd.parallel import threads_for
-from infosedd.results import NORMAL_95, Estimate
-from infosedd.scores import LearnedScore, Score
+from infosedd.results import Estimate
 
 REFIT_ROWS = 4000
 """Rows on which the networks of q are told apart: their spread needs fewer than the estimate."""
@@ -43,74 +40,63 @@ def kl_divergence(p: ScoreModel, q: ScoreModel, x: str | None = None) -> Estimat
         )
     if (p.config.process, p.config.resolved_order) != (q.config.process, q.config.resolved_order):
         raise InputError("the two models noise in different ways", remedy="give both the same process and order")
-    blocks = p.layout.blocks
-    chosen = Selection.parse(x or "+".join(p.layout.names), blocks)
+    chosen = Selection.parse(x or "+".join(p.layout.names), p.layout.blocks)
     plan = measures.kl_divergence(p.layout, chosen, order=p.config.resolved_order)
-    corpus, rows = p.require_corpus(), np.concatenate([fold.test for fold in p.folds])
-    noise = p.noise(len(rows), plan.noised_size())
+    p.require_learned(plan)
+    q.require_learned(plan)
     same = p.card.corpus_id == q.card.corpus_id
     if same and (p.card.seed, p.config.folds) != (q.card.seed, q.config.folds):
         raise InputError(
             "p and q are models of one corpus with different folds, so each has seen the other's held-out rows",
             remedy="train both with the same seed and number of folds",
         )
-
-    def against(score_of_fold: Callable[[int], Score], chosen_of: Callable[[np.ndarray], np.ndarray] = np.asarray):
-        """Rows in order, weights, two integrals; of each fold's held-out rows those that ``chosen_of`` leaves."""
-        parts: list[Integrals] = []
-        taken = [chosen_of(fold.test) for fold in p.folds]
-        with threads_for(p.networks[0][0].n_parameters):
-            for i, (members, held_out) in enumerate(zip(p.networks, taken, strict=True)):
-                tokens = p.layout.tokens_of(corpus, held_out)
-                score_q = score_of_fold(i)
-                parts.append(measures.evaluate(plan, LearnedScore(members), tokens, noise, score_q=score_q))
-        counts = [fold.weights(corpus, "test") for fold in p.folds]
-        weights = None if corpus.weights is None else np.concatenate([chosen_of(c) for c in counts if c is not None])
-        loss, dynkin = (np.concatenate([getattr(p, n).numpy() for p in parts]) for n in ("loss_difference", "dynkin"))
-        return by_row(np.concatenate(taken), weights, loss, dynkin)
-
-    def refit(members: Sequence[ScoreNetwork]) -> float:
-        """The mean over some rows, the same for each network, with one of q's networks alone."""
-        most = -(-REFIT_ROWS // len(p.folds))
-        evaluated, weights, values, _ = against(lambda _: LearnedScore(members), lambda held: evenly(held, most))
-        return mean_and_error(values, Sample.of(corpus, evaluated, weights=weights))[0]
-
-    if same:  # the fold's own network of q has not seen the fold's test rows either
-        rows, _, loss, dynkin = against(lambda i: LearnedScore(q.networks[i]))
-        refits = []
-    else:
-        everyone = LearnedScore([network for members in q.networks for network in members])
-        rows, _, loss, dynkin = against(lambda _: everyone)
-        refits = [refit(members) for members in q.networks] if len(q.networks) > 1 else []
-    sample = Sample.of(corpus, rows)
-    facts: dict[str, Any] = {"measure": "kl_divergence", "x": chosen.text}
-    main = estimate_of(loss, sample, **facts)
-    spread = _jackknife(refits)
-    error = float(np.hypot(main.std_error, spread))
+    values = values_of(plan, p.layout, p.require_corpus(), _parts(p, q, same), p.noise)
+    refits = [] if same else _refits(plan, p, q)
+    spread = (_jackknife([loss for loss, _ in refits]), _jackknife([dynkin for _, dynkin in refits]))
+    facts = {"measure": "kl_divergence", "x": chosen.text}
+    whole, sample = q.require_corpus(), values.sample
     checks = [
-        *diagnostics.dynkin_gap(loss, dynkin, sample),
-        *diagnostics.sample_size(sample.n_effective(len(rows)), len(rows)),
         *diagnostics.undertrained([*p.histories, *q.histories]),
-        *diagnostics.disjoint_supports(loss, q.require_corpus().n_draws),
-        _missing_in_q(corpus, rows, q.require_corpus(), chosen),
-        diagnostics.Check("refit_std_error_nats", spread, "" if same or refits else ONE_NETWORK),
+        *diagnostics.disjoint_supports(values.loss_difference, whole.n_draws, sample.weights),
+        _missing_in_q(values, whole, chosen),
+        diagnostics.Check("refit_std_error_nats", spread[0], "" if same or refits else ONE_NETWORK),
     ]
-    terminal = noise.terminal_factor(plan.noised_size()) * abs(main.nats)
-    return replace(
-        main,
-        std_error=error,
-        ci_low=main.nats - NORMAL_95 * error,
-        ci_high=main.nats + NORMAL_95 * error,
-        terminal_kl=terminal,
-        warnings=tuple(check.warning for check in checks if check.warning),
-        diagnostics={check.name: check.value for check in checks},
-        pointwise=loss,
-        rows=rows,
-        others=(
-            estimate_of(dynkin, sample, estimator="dynkin", terminal_kl=terminal, **facts),
-            _per_position(corpus, rows, q.require_corpus(), chosen, facts),
-        ),
-    )
+    if max(p.config.members, q.config.members) > 1:
+        checks += diagnostics.seed_spread(values.seed_errors[0], values.mean_and_error)
+    return estimate_from(values, facts, checks, _per_position(values, whole, chosen, facts), spread)
+
+
+def _parts(p: ScoreModel, q: ScoreModel, same: bool) -> list[Part]:
+    """The held-out rows of p, each with p's networks of its fold, and those of q that have not seen them."""
+    corpus, everyone = p.require_corpus(), _by_seed(q.networks)
+    return [
+        Part(
+            fold.test,
+            fold.weights(corpus, "test"),
+            _by_seed([members]),
+            _by_seed([q.networks[i]]) if same else everyone,
+        )
+        for i, (members, fold) in enumerate(zip(p.networks, p.folds, strict=True))
+    ]
+
+
+def _by_seed(networks: Sequence[Sequence[ScoreNetwork]]) -> BySeed:
+    return list(zip(*networks, strict=True))
+
+
+def _refits(plan: measures.Plan, p: ScoreModel, q: ScoreModel) -> list[tuple[float, float]]:
+    """Both estimators' means over some rows, the same for each of q's folds, with that fold's networks alone."""
+    if len(q.networks) == 1:
+        return []
+    most = -(-REFIT_ROWS // len(p.folds))
+    some = [part.take(evenly(np.arange(len(part.rows)), most)) for part in _parts(p, q, same=False)]
+    out = []
+    for members in q.networks:
+        parts = [replace(part, networks_q=_by_seed([members])) for part in some]
+        values = values_of(plan, p.layout, p.require_corpus(), parts, p.noise, seeds=False)
+        means = [mean_and_error(v, values.sample)[0] for v in (values.loss_difference, values.dynkin)]
+        out.append((means[0], means[1]))
+    return out
 
 
 def _jackknife(values: list[float]) -> float:
@@ -119,17 +105,18 @@ def _jackknife(values: list[float]) -> float:
     return float(np.sqrt((k - 1) / k * ((np.array(values) - np.mean(values)) ** 2).sum())) if k > 1 else 0.0
 
 
-def _missing_in_q(p: Corpus, rows: np.ndarray, q: Corpus, x: Selection) -> diagnostics.Check:
+def _missing_in_q(values: Values, q: Corpus, x: Selection) -> diagnostics.Check:
     """Share of p's rows with a symbol that q never has at its place, though by p's share q should often have it."""
+    p, rows = values.corpus, values.rows
     ours, theirs = tokens_of(p, x, rows), tokens_of(q, x, np.arange(q.n))
     places = [(name, i) for name, positions in x.parts for i in positions]
-    weights = np.ones(len(rows)) if p.weights is None else np.asarray(p.weights)[rows]
+    weights = np.ones(len(rows)) if values.sample.weights is None else values.sample.weights
     told, hit, most = "", np.zeros(len(rows), bool), 0.0
     for column, (name, i) in enumerate(places):
         symbols = p.block(name).vocabulary.symbols
         share = np.bincount(ours[:, column], weights, len(symbols) + 1)[: len(symbols)] / weights.sum()
-        seen = np.bincount(theirs[:, column], minlength=len(symbols) + 1)[: len(symbols)] > 0
-        missing = np.flatnonzero(~seen & (share * q.n >= EXPECTED_BUT_MISSING))
+        seen = np.bincount(theirs[:, column], q.weights, len(symbols) + 1)[: len(symbols)] > 0
+        missing = np.flatnonzero(~seen & (share * q.n_draws >= EXPECTED_BUT_MISSING))
         hit |= np.isin(ours[:, column], missing)
         if len(missing) and share[missing].max() > most:
             most = float(share[missing].max())
@@ -139,17 +126,20 @@ def _missing_in_q(p: Corpus, rows: np.ndarray, q: Corpus, x: Selection) -> diagn
     return diagnostics.Check("missing_in_q_share", value, text if told else "")
 
 
-def _per_position(p: Corpus, rows: np.ndarray, q: Corpus, x: Selection, facts: dict[str, Any]) -> Estimate:
-    """SUM_i KL(p_i || q_i) of single positions, by counts with half a count added in q."""
+def _per_position(values: Values, q: Corpus, x: Selection, facts: dict[str, str]) -> list[Estimate]:
+    """SUM_i KL(p_i || q_i) of single positions, by counts with half a count added in q; none without known rows."""
+    p = values.corpus
+    rows, sample, notes = known_rows(p, x, values.rows, values.weights)
+    if not len(rows):
+        return []
     ours, theirs = tokens_of(p, x, rows), tokens_of(q, x, np.arange(q.n))
     sizes = [p.block(name).vocabulary.size for name, positions in x.parts for _ in positions]
-    sample = Sample.of(p, rows)
     weights = None if q.weights is None else q.weights if q.weight_kind == "count" else q.weights / q.weights.mean()
     w = np.ones(len(rows)) if sample.weights is None else sample.weights
-    values = np.zeros(len(rows))
+    each = np.zeros(len(rows))
     for i, size in enumerate(sizes):
-        count_p = np.bincount(ours[:, i], w, size + 1)[:size]
+        count_p = np.bincount(ours[:, i], w, size)
         count_q = np.bincount(theirs[:, i], weights, size + 1)[:size] + 0.5
         ratio = np.log(np.maximum(count_p, 1e-300) / count_p.sum()) - np.log(count_q / count_q.sum())
-        values += np.append(ratio, 0.0)[ours[:, i]]
-    return estimate_of(values, sample, estimator="per_position_plug_in", **facts)
+        each += ratio[ours[:, i]]
+    return [estimate_of(each, sample, estimator="per_position_plug_in", warnings=notes, **facts)]

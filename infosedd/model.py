@@ -17,13 +17,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from infosedd import measures
 from infosedd.blocks import Selection
 from infosedd.card import ModelCard, blocks_of, components_of, describe, load_card, weights_sha256
 from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus, Provenance
 from infosedd.errors import InputError, SurroundingsError
-from infosedd.fitting import Fitting, Job, any_subset, mix_of
-from infosedd.folds import Fold, duplicate_shares, plan_folds
+from infosedd.fitting import Fitting, Job, mix_of
+from infosedd.folds import Fold, plan_folds
 from infosedd.layout import Layout
 from infosedd.networks import ScoreNetwork, build
 from infosedd.noise import Noise, SubsetNoise, TimeNoise
@@ -144,10 +145,6 @@ class ScoreModel(Questions):
     def folds(self) -> tuple[Fold, ...]:
         return plan_folds(self.require_corpus(), self.config.folds, self.card.seed)
 
-    @cached_property
-    def duplicate_shares(self) -> tuple[float, float]:
-        return duplicate_shares(self.require_corpus(), self.folds[0])
-
     def require_corpus(self) -> Corpus:
         if self.corpus is None:
             raise InputError(
@@ -170,18 +167,16 @@ class ScoreModel(Questions):
 
         Raises InputError where the model was not trained to draw every block.
         """
-        names = set(self.layout.names)
-        queries = self.config.queries or (any_subset(self.layout),)
-        if not any(not q.clean and set(q.noised.split("+")) >= names for q in queries):
+        everything = Selection.parse("+".join(self.layout.names), self.layout.blocks)
+        if self.untaught(measures.entropy(self.layout, everything, order=self.config.resolved_order)) is not None:
             raise InputError(
-                f"this model can't draw {' and '.join(sorted(names))}: it was trained for other questions",
+                f"this model can't draw {' and '.join(sorted(self.layout.names))}: it was trained for other questions",
                 where=f"model {self.card.model_id}",
                 remedy=f"train one with the query noised = {'+'.join(self.layout.names)!r}, clean = ''",
             )
         if n < 1:
             raise InputError(f"can't draw {n} rows", remedy="ask for at least one")
         score = LearnedScore([network for members in self.networks for network in members])
-        everything = Selection.parse("+".join(self.layout.names), self.layout.blocks)
         generator = torch_stream("sample", seed)
         if self.config.process == "absorbing":
             tokens = sample_absorbing(score, everything, n, self.config.resolved_order, generator)

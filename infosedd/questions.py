@@ -3,57 +3,41 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import hypot
+from functools import cached_property
 from threading import Event
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from infosedd import diagnostics, measures
 from infosedd.baselines import entropy_baselines, mutual_information_baselines, tokens_of
-from infosedd.blocks import EMPTY, Selection
+from infosedd.blocks import EMPTY, Selection, near_names
 from infosedd.card import ModelCard
 from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
+from infosedd.diagnostics import Check
 from infosedd.errors import InputError
-from infosedd.estimation import Sample, estimate_of, mean_and_error, seed_error
-from infosedd.folds import Fold, by_row, evenly
+from infosedd.estimation import Sample
+from infosedd.evaluation import Part, Values, each_of, estimate_from, gains, values_of
+from infosedd.fitting import mix_of
+from infosedd.folds import Fold, duplicate_shares, evenly, row_keys
 from infosedd.layout import Layout
 from infosedd.measures import Plan
 from infosedd.networks import ScoreNetwork
 from infosedd.noise import Noise
 from infosedd.orders import needs_random
 from infosedd.pace import History
-from infosedd.parallel import side_by_side, threads_for
+from infosedd.parallel import side_by_side
 from infosedd.progress import Countdown, ProgressCallback, silent
+from infosedd.queries import QueryMix, TrainingQuery
 from infosedd.results import Estimate, Mode
-from infosedd.scores import LearnedScore
 
 TRAINING_ROWS = 2000
 """Training rows that the overfitting check looks at."""
-
-
-@dataclass(frozen=True)
-class Values:
-    """A plan's values for each evaluated row: (n,) each, with the corpus the rows belong to."""
-
-    corpus: Corpus
-    rows: np.ndarray
-    weights: np.ndarray | None
-    """Of each row in what was evaluated: the number of its draws there, where rows are counted."""
-    loss_difference: np.ndarray
-    dynkin: np.ndarray
-    terminal_factor: float
-    noisy: bool
-    """Does the noise that was drawn leave chance in each row's value?"""
-    seed_errors: tuple[float, float] = (0.0, 0.0)
-    """Standard errors from the training seeds, of both estimators; 0 for one member a fold."""
-
-    def mean_and_error(self, sample: Sample) -> tuple[float, float]:
-        """The measure and its standard error: of the rows that were drawn, and of the training seeds."""
-        mean, error = mean_and_error(self.loss_difference, sample)
-        return mean, hypot(error, self.seed_errors[0])
+MOST_SAID = 4
+"""Training queries that a message names."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +58,20 @@ class Profile:
         return np.array([e.std_error for e in self.estimates])
 
     def plot(self, ax=None, **options):
-        """Draw the profile with its pointwise band; returns the matplotlib axes."""
+        """Draw the profile with its pointwise and simultaneous bands; returns the matplotlib axes."""
         from infosedd.plotting import plot_profile
 
         return plot_profile(self, ax, **options)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from infosedd.display import profile_html
+
+        return profile_html(self)
+
+    def __str__(self) -> str:
+        best = max(self.estimates, key=lambda e: e.nats)
+        return f"{len(self.estimates)} windows of {self.window} ({self.mode}), the highest {best.x}: {best}"
 
 
 class Questions(ABC):
@@ -99,10 +93,26 @@ class Questions(ABC):
     def folds(self) -> Sequence[Fold]:
         """The folds that the networks were trained on, in order."""
 
-    @property
-    @abstractmethod
+    @cached_property
     def duplicate_shares(self) -> tuple[float, float]:
-        """Shares of the first fold's test rows that are among its training rows, and that repeat each other."""
+        """Shares of the folds' test rows that are among their fold's training rows, and that repeat each other."""
+        corpus = self.require_corpus()
+        shares = [duplicate_shares(corpus, fold) for fold in self.folds]
+        sizes = [len(fold.test) for fold in self.folds]
+        in_training, in_test = np.average(shares, axis=0, weights=sizes)
+        return float(in_training), float(in_test)
+
+    @cached_property
+    def trained_on(self) -> float:
+        """The effective sample size of the least training part."""
+        corpus = self.require_corpus()
+        parts = [(fold.training, fold.weights(corpus, "training")) for fold in self.folds]
+        return min(Sample.of(corpus, rows, weights=w).n_effective(len(rows)) for rows, w in parts)
+
+    @cached_property
+    def mix(self) -> QueryMix:
+        """What training asked."""
+        return mix_of(self.config, self.layout)
 
     @abstractmethod
     def require_corpus(self) -> Corpus:
@@ -122,32 +132,33 @@ class Questions(ABC):
         mode: Mode = "whole",
     ) -> Estimate:
         """I(X; Y | Z) in nats. With mode ``remove``, X is all of its blocks but ``x`` itself, and but y and z."""
+        if mode not in get_args(Mode):
+            raise InputError(f"there is no mode {mode!r}", remedy=near_names(mode, get_args(Mode)))
         named, target, z = self._select(x), self._select(y), self._given(condition)
         _require_disjoint(named, target, z)
         shown = self._complement(named, target + z) if mode == "remove" else named
-        noised, clean = self._sides(shown, target)
-        plan = measures.mutual_information(
-            self.layout, clean, noised, z, variant=self.config.variant, order=self.config.resolved_order
-        )
+        plan = self._either_way(shown, target, z)
         values = self._values(plan, data)
         measure = "conditional_mutual_information" if z.parts else "mutual_information"
         facts = {"measure": measure, "mode": mode, "x": named.text, "y": target.text, "z": z.text}
-        baselines = mutual_information_baselines(values.corpus, values.rows, shown, target, z, **facts)
-        checks = self._ceilings(values, shown, target, z)
+        baselines = mutual_information_baselines(
+            values.corpus, values.rows, shown, target, z, weights=values.weights, **facts
+        )
+        checks = _ceilings(values, shown, target, z)
         if mode == "whole":
-            checks += diagnostics.no_dependence(*values.mean_and_error(self._sample(values)))
-        return self._estimate(plan, values, facts, baselines, noised, checks, data)
+            checks += diagnostics.no_dependence(*values.mean_and_error)
+            checks += _prior(values, target)
+        return self._estimate(plan, values, facts, baselines, checks, data)
 
     def entropy(self, x: str, condition: str | None = None, data: Corpus | None = None) -> Estimate:
         """H(X | Z) in nats; in expectation an upper bound where rows are held out."""
         chosen, z = self._select(x), self._given(condition)
         _require_disjoint(chosen, z)
-        self._require_learned(chosen)
         plan = measures.entropy(self.layout, chosen, z, order=self.config.resolved_order)
         values = self._values(plan, data)
         facts = {"measure": "entropy", "x": chosen.text, "z": z.text}
-        baselines = entropy_baselines(values.corpus, values.rows, chosen, z, **facts)
-        return self._estimate(plan, values, facts, baselines, chosen, [], data)
+        baselines = entropy_baselines(values.corpus, values.rows, chosen, z, weights=values.weights, **facts)
+        return self._estimate(plan, values, facts, baselines, [], data)
 
     def total_correlation(self, x: str, condition: str | None = None, data: Corpus | None = None) -> Estimate:
         """TC(X | Z) = SUM_i H(x_i | z) - H(x | z), in nats."""
@@ -177,6 +188,7 @@ class Questions(ABC):
         block, positions = self._one_run(x)
         if not 1 <= window <= len(positions):
             raise InputError(f"a window of {window} does not fit into {x!r} of {len(positions)} positions")
+        _require_step(step)
         starts = np.arange(positions[0], positions[-1] + 2 - window, step)
         names = [_run(block, i, i + window) for i in starts.tolist()]
         reports = Countdown(progress, "profile", len(names))
@@ -205,6 +217,7 @@ class Questions(ABC):
         (or a ``subset``) of x.
         """
         block, positions = self._one_run(x)
+        _require_step(step)
         first, last = positions[0], positions[-1] + 1
         reports = Countdown(progress, "information added", -(-len(positions) // step))
         out = []
@@ -215,179 +228,155 @@ class Questions(ABC):
             reports.one_more(f"positions from {i}")
         return tuple(out)
 
-    def pairwise_matrix(self, x: str, data: Corpus | None = None) -> np.ndarray:
+    def pairwise_matrix(self, x: str, data: Corpus | None = None, *, progress: ProgressCallback = silent) -> np.ndarray:
         """(L, L) mutual information of each pair of positions in nats; 0 on the diagonal."""
-        selection = self._select(x)
-        self._require_learned(selection)
         self._require_random_order("a matrix of pairs")
-        singles = [Selection.of({name: [i]}, self.layout.blocks) for name, p in selection.parts for i in p]
-        matrix = np.zeros((len(singles), len(singles)))
-        for i in range(len(singles)):
-            for j in range(i):
-                plan = measures.mutual_information(self.layout, singles[j], singles[i])
-                values = self._values(plan, data)
-                sample = self._sample(values)
-                matrix[i, j] = matrix[j, i] = mean_and_error(values.loss_difference, sample)[0]
-        return matrix
+        singles = [Selection.of({name: [i]}, self.layout.blocks) for name, p in self._select(x).parts for i in p]
+        reports, matrix = Countdown(progress, "matrix of pairs", len(singles)), np.zeros((len(singles), len(singles)))
+        at_once = self.config.process == "absorbing" and self.config.integral == "subset"
+        for i, shown in enumerate(singles):
+            others = singles[i + 1 :]
+            plans = [measures.mutual_information(self.layout, shown, other) for other in others]
+            for plan in plans:
+                self.require_learned(plan)
+            if at_once and others:
+                matrix[i + 1 :, i] = self._information_with(shown, others, data)
+            else:
+                matrix[i + 1 :, i] = [self._values(plan, data).mean_and_error[0] for plan in plans]
+            reports.one_more(f"position {shown.text}")
+        return matrix + matrix.T
+
+    def _information_with(self, shown: Selection, others: Sequence[Selection], data: Corpus | None) -> np.ndarray:
+        """(M,) mutual information of one position with each of M others, in one pass over the rows."""
+        corpus, parts = self._parts(data)
+        columns = torch.cat([torch.nonzero(self.layout.mask_of(other)).flatten() for other in others])
+        mask, targets = self.layout.mask_of(shown), torch.zeros(self.layout.seq_len, dtype=torch.bool)
+        targets[columns] = True
+
+        def evaluated(part: Part) -> np.ndarray:
+            score, _ = part.scores(None)
+            return gains(score, self.layout.tokens_of(corpus, part.rows), mask, targets)[:, columns].numpy()
+
+        values = np.concatenate(each_of(evaluated, parts, self.networks[0][0]))
+        known = np.concatenate([~self.layout.hidden_in(corpus, part.rows, targets) for part in parts])
+        order = columns.argsort().argsort().numpy()  # of the mask's positions, in the order of ``others``
+        weights = [np.ones(len(part.rows)) if part.weights is None else part.weights for part in parts]
+        weighing = np.concatenate(weights)[:, None] * known[:, order]
+        if not weighing.any(0).all():
+            raise InputError("every target token is unknown", where=f"in corpus {corpus.name!r}")
+        return np.average(values, axis=0, weights=weighing)
 
     def _multivariate(self, measure: str, x: str, condition: str | None, data: Corpus | None) -> Estimate:
         chosen, z = self._select(x), self._given(condition)
         _require_disjoint(chosen, z)
-        self._require_learned(chosen)
         if needs_random(measure, conditional=bool(z.parts)):
             self._require_random_order(measure)
         plan = getattr(measures, measure)(self.layout, chosen, z, order=self.config.resolved_order)
         values = self._values(plan, data)
-        return self._estimate(plan, values, {"measure": measure, "x": chosen.text, "z": z.text}, (), chosen, [], data)
-
-    def _sample(self, values: Values) -> Sample:
-        return Sample.of(values.corpus, values.rows, noisy=values.noisy, weights=values.weights)
+        return self._estimate(plan, values, {"measure": measure, "x": chosen.text, "z": z.text}, (), [], data)
 
     def _values(self, plan: Plan, data: Corpus | None, *, training: bool = False) -> Values:
         """Evaluate a plan on held-out rows, each by the network of its fold, or on other data by all networks."""
-        if data is not None and data.corpus_id == self.card.corpus_id:  # each row by a network that has not seen it
-            if self.corpus is None:
-                self.attach(data)
-            data = None
-        if data is not None:
-            self._require_same_blocks(data)
-            work = [([n for members in self.networks for n in members], np.arange(data.n), data.weights)]
-            corpus = data
-        else:
-            corpus = self.require_corpus()
-            folds, part = (self.folds[:1], "training") if training else (self.folds, "test")
-            work = [
-                (members, getattr(fold, part), fold.weights(corpus, part))
-                for members, fold in zip(self.networks, folds, strict=False)
-            ]
-        parts = []
-        for networks, rows, weights in work:
-            chosen = evenly(np.arange(len(rows)), TRAINING_ROWS) if training else np.arange(len(rows))
-            chosen = chosen[self._has_known_target(corpus, rows[chosen], plan)]
-            parts.append((networks, rows[chosen], None if weights is None else weights[chosen]))
-        noise = self.noise(sum(len(rows) for _, rows, _ in parts), plan.noised_size())
-        rows = np.concatenate([rows for _, rows, _ in parts])
-        weights = None if corpus.weights is None else np.concatenate([weights for _, _, weights in parts])
+        self.require_learned(plan)
+        corpus, parts = self._training_part() if training else self._parts(data)
+        return values_of(plan, self.layout, corpus, parts, self.noise, seeds=not training)
 
-        def evaluated(member: int | None) -> tuple[np.ndarray, np.ndarray]:
-            """Both estimators, by all networks of a fold averaged, or by those of one seed."""
-            step = self.config.members
-            chosen = [(n if member is None else n[member::step], there) for n, there, _ in parts]
-            found = [
-                measures.evaluate(plan, LearnedScore(n), self.layout.tokens_of(corpus, there), noise)
-                for n, there in chosen
-            ]
-            both = (torch.cat(p).numpy() for p in zip(*((p.loss_difference, p.dynkin) for p in found), strict=True))
-            _, _, loss, dynkin = by_row(rows, weights, *both)
-            return loss, dynkin
+    def _parts(self, data: Corpus | None) -> tuple[Corpus, list[Part]]:
+        """The rows to evaluate, and by which networks."""
+        if data is None or self._is_own(data):  # each row by a network that has not seen it
+            corpus, folds = self.require_corpus(), zip(self.networks, self.folds, strict=True)
+            return corpus, [Part(f.test, f.weights(corpus, "test"), [[n] for n in members]) for members, f in folds]
+        self._require_same_blocks(data)
+        by_seed = [[members[m] for members in self.networks] for m in range(self.config.members)]
+        return data, [Part(np.arange(data.n), data.weights, by_seed)]
 
-        with threads_for(self.networks[0][0].n_parameters):
-            loss, dynkin = evaluated(None)
-            seeds = range(0 if training or self.config.members == 1 else self.config.members)
-            by_seed = [evaluated(member) for member in seeds]
-        if not (np.isfinite(loss).all() and np.isfinite(dynkin).all()):
-            bad = int((~np.isfinite(loss) | ~np.isfinite(dynkin)).sum())
-            raise InputError(
-                f"{bad} of {len(rows)} values are not finite numbers",
-                where=f"model {self.card.model_id}",
-                remedy="the network's scores diverged: train it with a lower learning rate",
-            )
-        terminal = noise.terminal_factor(plan.noised_size())
-        noisy = plan.noised_size() > 1 or terminal > 0
-        rows, weights = by_row(rows, weights)
-        sample = Sample.of(corpus, rows, noisy=noisy, weights=weights)
-        one, other = (seed_error([mean_and_error(values[i], sample)[0] for values in by_seed]) for i in range(2))
-        return Values(corpus, rows, weights, loss, dynkin, terminal, noisy, seed_errors=(one, other))
+    def _training_part(self) -> tuple[Corpus, list[Part]]:
+        """Some of the rows that the first fold's networks were trained on."""
+        corpus, fold = self.require_corpus(), self.folds[0]
+        whole = Part(fold.training, fold.weights(corpus, "training"), [[n] for n in self.networks[0]])
+        return corpus, [whole.take(evenly(np.arange(len(whole.rows)), TRAINING_ROWS))]
 
-    def _has_known_target(self, corpus: Corpus, rows: np.ndarray, plan: Plan) -> np.ndarray:
-        """(n,) bool: is at least one token known of those that the plan predicts?"""
-        known = (self.layout.tokens_of(corpus, rows) != self.layout.vocab_sizes) & plan.targets()
-        kept = known.any(1).numpy()
-        if not kept.any():
-            raise InputError("every target token is unknown", where=f"in corpus {corpus.name!r}")
-        return kept
+    def _is_own(self, data: Corpus) -> bool:
+        if data.corpus_id != self.card.corpus_id:
+            return False
+        if self.corpus is None:
+            self.attach(data)
+        return True
 
     def _estimate(
         self,
         plan: Plan,
         values: Values,
-        facts: dict,
+        facts: dict[str, str],
         baselines: Sequence[Estimate],
-        noised: Selection,
-        checks: list[diagnostics.Check],
+        checks: list[Check],
         data: Corpus | None,
     ) -> Estimate:
-        sample = self._sample(values)
-        main = estimate_of(values.loss_difference, sample, seed_error=values.seed_errors[0], **facts)
-        terminal = values.terminal_factor * abs(main.nats)
-        checks = [
-            *checks,
-            *diagnostics.dynkin_gap(values.loss_difference, values.dynkin, sample),
-            *diagnostics.undertrained(self.histories),
-            *diagnostics.sample_size(sample.n_effective(len(values.rows)), len(values.rows)),
-            *diagnostics.hidden_targets(*_hidden(values, noised)),
-        ]
+        checks = [*checks, *diagnostics.undertrained(self.histories)]
         if self.config.members > 1:
-            checks += diagnostics.seed_spread(values.seed_errors[0], main)
-        if data is None:
+            checks += diagnostics.seed_spread(values.seed_errors[0], values.mean_and_error)
+        if data is None or self._is_own(data):
             checks += diagnostics.duplicates(*self.duplicate_shares)
-            learned = [(f.training, f.weights(values.corpus, "training")) for f in self.folds]
-            trained_on = [Sample.of(values.corpus, rows, weights=w).n_effective(len(rows)) for rows, w in learned]
-            checks += diagnostics.training_size(min(trained_on))
+            checks += diagnostics.training_size(self.trained_on)
             if facts.get("mode", "whole") == "whole":
-                seen = self._values(plan, None, training=True)
-                on_training = mean_and_error(seen.loss_difference, self._sample(seen))[0]
-                checks += diagnostics.overfitting(main.nats, main.std_error, on_training)
-        dynkin = estimate_of(
-            values.dynkin, sample, seed_error=values.seed_errors[1], estimator="dynkin", terminal_kl=terminal, **facts
-        )
-        return replace(
-            main,
-            terminal_kl=terminal,
-            warnings=tuple(check.warning for check in checks if check.warning),
-            diagnostics={check.name: check.value for check in checks},
-            pointwise=values.loss_difference,
-            rows=values.rows,
-            others=(dynkin, *baselines),
-        )
+                on_training = self._values(plan, None, training=True).mean_and_error
+                checks += diagnostics.overfitting(values.mean_and_error, on_training)
+        elif self.corpus is not None:
+            checks += self._seen(self.corpus, data)
+        return estimate_from(values, facts, checks, baselines)
 
-    def _ceilings(self, values: Values, x: Selection, y: Selection, z: Selection) -> list[diagnostics.Check]:
-        """Entropies that the mutual information can't exceed, for sides small enough to count."""
-        if z.parts:
-            return []
-        sample = self._sample(values)
-        checks = []
-        for name, side in (("entropy_x", x), ("entropy_y", y)):
-            if side.size == 1:
-                ceiling = entropy_baselines(values.corpus, values.rows, side, EMPTY, measure="entropy")[0].nats
-                checks += diagnostics.above_ceiling(*values.mean_and_error(sample), ceiling, name)
-        return checks
+    def _seen(self, corpus: Corpus, data: Corpus) -> list[Check]:
+        """How many of other rows the networks were trained on, or stopped by."""
+        learned = np.unique(np.concatenate([rows for f in self.folds for rows in (f.training, f.validation)]))
+        least = min(len(fold.training) for fold in self.folds)
+        share = float(np.isin(row_keys(data), row_keys(corpus)[learned]).mean())
+        by_chance = self.duplicate_shares[0] * len(learned) / least
+        n_held_out = len(np.unique(np.concatenate([fold.test for fold in self.folds])))
+        return diagnostics.seen_in_training(share, by_chance, data.n, n_held_out)
 
-    def _sides(self, x: Selection, y: Selection) -> tuple[Selection, Selection]:
-        """(noised, clean): the smaller side is noised, y where they are equal, if the model has learned it."""
-        sides = (x, y) if x.size < y.size else (y, x)
-        if self.config.variant == "joint":
-            self._require_learned(x + y)
-        elif not self._has_learned(sides[0]) and self._has_learned(sides[1]):
-            return sides[1], sides[0]
-        else:
-            self._require_learned(sides[0])
-        return sides
+    def _either_way(self, x: Selection, y: Selection, z: Selection) -> Plan:
+        """The plan of I(x; y | z) that noises the smaller side, y where they are equal, if that was learned."""
+        sides = [(x, y), (y, x)] if x.size < y.size else [(y, x), (x, y)]
+        order, variant = self.config.resolved_order, self.config.variant
+        plans = [
+            measures.mutual_information(self.layout, clean, noised, z, variant=variant, order=order)
+            for noised, clean in (sides if variant == "conditional" else sides[:1])
+        ]
+        return next((plan for plan in plans if self.untaught(plan) is None), plans[0])
 
-    def _has_learned(self, targets: Selection) -> bool:
-        """Has training noised every token of ``targets``?"""
-        noised = [self._select(query.noised) for query in self.config.queries]
-        return not noised or all(
-            any(i in seen.positions(name) for seen in noised) for name, positions in targets.parts for i in positions
+    def require_learned(self, plan: Plan) -> None:
+        """An InputError that names what the model learned, unless training asked for all that the plan looks at."""
+        missing = self.untaught(plan)
+        if missing is None:
+            return
+        noised, shown = missing
+        coarse = self.config.resolved_order == "coarse_to_fine"
+        if coarse:  # a level is learned with all others of the same query
+            noised, shown = plan.targets(), shown & ~plan.targets()
+        targets, clean = (self.layout.selection_of(mask).text for mask in (noised, shown))
+        learned = [_learned(query) for query in self.config.queries] or ["any token from any others"]
+        more = f" and {len(learned) - MOST_SAID} more" if len(learned) > MOST_SAID else ""
+        order = ", coarse to fine" if coarse else ""
+        raise InputError(
+            f"the model has not learned to predict {targets!r} from {clean or 'nothing'!r} with all else hidden",
+            where=f"model {self.card.model_id}, which learned {'; '.join(learned[:MOST_SAID])}{more}{order}",
+            remedy=f"train it with the query noised = {targets!r}, clean = {clean!r}",
         )
 
-    def _require_learned(self, targets: Selection) -> None:
-        if not self._has_learned(targets):
-            raise InputError(
-                f"the model has not learned to predict {targets.text!r}",
-                where=f"model {self.card.model_id}",
-                remedy="train it with queries that noise it",
-            )
+    def untaught(self, plan: Plan) -> tuple[Tensor, Tensor] | None:
+        """Targets and shown tokens, (L,) bool each, of a view that no training query stands for.
+
+        A token alone with nothing shown is counted, not learned, and so are several that are each alone.
+        """
+        for view in plan.views():
+            each = [view.targets] if bool(view.noised.any()) else list(torch.eye(self.layout.seq_len)[view.targets] > 0)
+            alone = self.config.process == "absorbing" or not bool(view.noised.any())
+            if alone and len(each) and int(each[0].sum()) == 1 and not bool(view.clean.any()):
+                continue
+            for targets in each:
+                if not self.mix.teaches(targets, view.clean):
+                    return targets, view.clean
+        return None
 
     def _require_random_order(self, question: str) -> None:
         if self.config.resolved_order != "random":
@@ -442,9 +431,43 @@ def _require_disjoint(*selections: Selection) -> None:
         total = total + selection
 
 
-def _hidden(values: Values, noised: Selection) -> tuple[float, float]:
-    """Share of evaluated target tokens that are unknown, and of the corpus's rows whose targets all are."""
-    sizes = np.array([values.corpus.block(name).vocabulary.size for name, positions in noised.parts for _ in positions])
-    hidden = tokens_of(values.corpus, noised, values.rows) == sizes
-    everywhere = tokens_of(values.corpus, noised, np.arange(values.corpus.n)) == sizes
-    return float(hidden.mean()), float(everywhere.all(1).mean())
+def _require_step(step: int) -> None:
+    if step < 1:
+        raise InputError(f"a step of {step} positions leads nowhere", remedy="use a whole number of at least 1")
+
+
+def _learned(query: TrainingQuery) -> str:
+    """What a query teaches, in words."""
+    shown = {
+        "all": "",
+        "window": f"windows of {query.window} of ",
+        "all_but_window": f"all but windows of {query.window} of ",
+        "prefix": "the first positions of ",
+        "subset": "any of ",
+    }[query.show]
+    given = " and ".join(filter(None, [f"{shown}{query.clean}" if query.clean else "", query.given]))
+    return f"{query.noised} from {given or 'nothing'}"
+
+
+def _prior(values: Values, y: Selection) -> list[Check]:
+    """How common the values of y are, where it is a label of one token."""
+    if y.size != 1:
+        return []
+    codes = tokens_of(values.corpus, y, values.rows)[:, 0]
+    return diagnostics.prior(codes, values.sample.weights, values.corpus.block(y.parts[0][0]).vocabulary.symbols)
+
+
+def _ceilings(values: Values, x: Selection, y: Selection, z: Selection) -> list[Check]:
+    """Entropies that the mutual information can't exceed, for sides small enough to count."""
+    if z.parts:
+        return []
+    checks = []
+    for name, side in (("entropy_x", x), ("entropy_y", y)):
+        if side.size == 1:
+            counted = entropy_baselines(
+                values.corpus, values.rows, side, EMPTY, weights=values.weights, measure="entropy"
+            )
+            for ceiling in counted[:1]:
+                checks += diagnostics.above_ceiling(*values.mean_and_error, ceiling.nats, name)
+                checks += diagnostics.share_of_entropy(values.mean_and_error[0], ceiling.nats, name)
+    return checks

@@ -1,5 +1,6 @@
 """Classical baselines against scikit-learn and dit."""
 
+from dataclasses import replace
 from math import log
 
 import numpy as np
@@ -113,3 +114,21 @@ def test_codes_name_distinct_rows() -> None:
     codes = codes_of(CORPUS, chosen, ALL)
     assert len(np.unique(codes)) == len(np.unique(tokens, axis=0))
     assert all(codes[i] == codes[j] for i in range(40) for j in range(40) if (tokens[i] == tokens[j]).all())
+
+
+def test_a_row_with_an_unknown_token_is_not_counted() -> None:
+    unknown = np.arange(N) % 4 == 0
+    x = np.where(unknown[:, None], np.array([[3, 0]]), X)
+    corpus = replace(CORPUS, tokens={**CORPUS.tokens, "x": x.astype(np.uint8)})
+    for estimate in baselines(corpus, "x", "y").values():
+        known = baselines(CORPUS, "x", "y", rows=ALL[~unknown])[estimate.estimator]
+        assert (estimate.nats, estimate.n_samples) == (pytest.approx(known.nats, abs=1e-12), 300)
+        assert "counted on the 300 of 400 samples" in estimate.warnings[-1]
+    assert entropy_baselines(corpus, ALL[unknown], corpus.select("x"), EMPTY, measure="entropy") == ()
+
+
+def test_counted_draws_do_not_saturate() -> None:
+    x = np.arange(60)
+    counted = corpus_of({"x": x, "y": x % 7}, weights=np.full(60, 100))
+    assert baselines(counted, "x", "y", rows=x)["plug_in"].warnings == ()
+    assert "saturated" in baselines(corpus_of({"x": x, "y": x % 7}), "x", "y", rows=x)["plug_in"].warnings[0]

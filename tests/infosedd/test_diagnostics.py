@@ -6,6 +6,7 @@ import pytest
 from infosedd import diagnostics
 from infosedd.estimation import Sample
 from infosedd.pace import History
+from infosedd.results import Estimate
 
 NOISE = np.random.default_rng(0).normal(0, 1, 400)
 NOISE -= NOISE.mean()
@@ -33,7 +34,7 @@ def test_a_gap_between_the_estimators() -> None:
 
 def test_overfitting() -> None:
     def check(held_out: float, error: float, on_training: float) -> diagnostics.Check:
-        return only(diagnostics.overfitting(held_out, error, on_training), "train_held_out_gap_nats")
+        return only(diagnostics.overfitting((held_out, error), (on_training, 0.02)), "train_held_out_gap_nats")
 
     assert check(0.5, 0.01, 0.9).value == pytest.approx(0.4)
     assert "0.9 nats on training rows against 0.5 held out" in check(0.5, 0.01, 0.9).warning
@@ -113,3 +114,43 @@ def test_no_dependence() -> None:
     assert "the interval holds 0" in check.warning
     assert diagnostics.no_dependence(0.021, 0.01)[0].warning == ""
     assert diagnostics.no_dependence(0.0, 0.0)[0].value == 0
+
+
+def test_the_prior_and_the_share_of_the_entropy_are_reported() -> None:
+    codes, weights = np.array([0, 0, 1, 2]), np.array([1.0, 1.0, 2.0, 9.0])  # code 2 is hidden
+    found = {check.name: check.value for check in diagnostics.prior(codes, weights, ("no", "yes"))}
+    assert found == {"prior_y no": 0.5, "prior_y yes": 0.5}
+    assert diagnostics.prior(codes, None, [str(i) for i in range(17)]) == []
+    assert only(diagnostics.share_of_entropy(0.3, 0.6, "entropy_y"), "share_of_entropy_y").value == 0.5
+    assert diagnostics.share_of_entropy(0.0, 0.0, "entropy_y") == []
+
+
+def test_a_training_value_from_few_rows_is_no_sign_of_overfitting() -> None:
+    assert diagnostics.overfitting((0.5, 0.01), (0.9, 0.15))[0].warning == ""
+
+
+def test_hidden_tokens_on_the_shown_side() -> None:
+    assert diagnostics.hidden_shown(0.0) == []
+    assert (
+        "50.0% of the tokens that are shown or conditioned on are unknown" in diagnostics.hidden_shown(0.5)[0].warning
+    )
+
+
+def test_rows_that_training_has_seen() -> None:
+    (check,) = diagnostics.seen_in_training(1.0, 0.02, 299, 300)
+    assert check.value == 1.0
+    assert check.warning.startswith("100% of the rows given are among those that the model was trained on")
+    assert diagnostics.seen_in_training(1.0, 1.0, 299, 300)[0].warning == ""  # few states: all are known
+    assert diagnostics.seen_in_training(0.04, 0.02, 299, 300)[0].warning == ""
+
+
+def test_what_noise_leaves_out() -> None:
+    small = Estimate("entropy", 2e-5, 1e-6, 0, 0, 10)
+    assert diagnostics.terminal(0.0, small) == []
+    assert "leaves up to 0.001 nats out" in diagnostics.terminal(1e-3, small)[0].warning
+    assert diagnostics.terminal(1e-3, Estimate("entropy", 1.0, 1e-6, 0, 0, 10))[0].warning == ""
+
+
+def test_supports_are_judged_by_weight() -> None:
+    ratios = np.array([0.1, 9.0])
+    assert diagnostics.disjoint_supports(ratios, 1000, np.array([9000.0, 1.0]))[0].warning == ""

@@ -21,14 +21,11 @@ def test_both_errors_are_in_the_interval() -> None:
     both = estimate_of(values, Sample(), seed_error=0.3, measure="entropy")
     assert both.std_error == pytest.approx(np.hypot(plain, 0.3))
     assert both.ci_high - both.ci_low == pytest.approx(2 * NORMAL_95 * both.std_error)
-    seeds, sampling = diagnostics.seed_spread(0.3, both)
+    seeds, sampling = diagnostics.seed_spread(0.3, (both.nats, both.std_error))
     assert (seeds.name, seeds.value) == ("seed_std_error_nats", 0.3)
     assert (sampling.name, sampling.value) == ("sampling_std_error_nats", pytest.approx(plain))
     assert "training seeds move the estimate by 0.3 nats" in seeds.warning
-    assert (
-        diagnostics.seed_spread(0.05, estimate_of(values, Sample(), seed_error=0.05, measure="entropy"))[0].warning
-        == ""
-    )
+    assert diagnostics.seed_spread(0.05, (1.0, float(np.hypot(plain, 0.05))))[0].warning == ""
 
 
 def test_a_model_of_several_members_reports_their_spread() -> None:
