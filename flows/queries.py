@@ -77,9 +77,25 @@ def _queries_of(spec: MeasureSpec, corpus: Corpus, model: Mapping[str, object]) 
         noised = y
         shown, show = (x, "window") if spec.mode == "keep" else (_around(x, y, z, corpus), "all_but_window")
         given = {"given": z} if z else {}
-        yield {"noised": y.text, "clean": shown.text, "show": show, "window": spec.window, **given}
+        weight = {"weight": _weight(spec, x, corpus)} if spec.mode == "keep" and _is_small(corpus) else {}
+        yield {"noised": y.text, "clean": shown.text, "show": show, "window": spec.window, **given, **weight}
     if z or noised.size > 1 or model.get("process") == "uniform":  # else the marginal law, which is counted
         yield {"noised": noised.text, "clean": z}
+
+
+def _is_small(corpus: Corpus) -> bool:
+    from infosedd.networks import FEW_ROWS
+
+    return corpus.n_draws < FEW_ROWS
+
+
+def _weight(spec: MeasureSpec, x: Selection, corpus: Corpus) -> float:
+    """The share of training that a profile's windows have beside a whole sequence: the root of their number.
+
+    From few rows a network learns a whole sequence by heart long before it has seen each window often
+    enough; what it learns in windows holds in the whole, and not the other way round.
+    """
+    return round(((x.size - spec.window) // spec.step + 1) ** 0.5, 2)
 
 
 def _around(x: Selection, y: Selection, z: str, corpus: Corpus) -> Selection:

@@ -187,7 +187,7 @@ class Trainer:
         """
         last = self._losses(self._average, held_out)
         loss, error = self._paired(last, self._losses(self._best, held_out), held_out)
-        if loss <= 2 * error and len(torch.cat([units for *_, units in held_out]).unique()) >= ROWS_TO_JUDGE:
+        if loss <= 2 * error and self._are_many(held_out):
             torch._foreach_copy_(self._best, self._average)
             self.history.best_step, self.history.best_loss = self.step, _mean(last, held_out)
 
@@ -200,12 +200,19 @@ class Trainer:
         self._begin()
         self._save()
 
+    @staticmethod
+    def _are_many(held_out: list[tuple]) -> bool:
+        return len(torch.cat([units for *_, units in held_out]).unique()) >= ROWS_TO_JUDGE
+
     def _judge_residual(self, held_out: list[tuple]) -> None:
-        """Go back to the weights without a residual unless it lowered the loss by more than its standard error."""
+        """Go back to the weights without a residual unless it lowered the loss by more than its standard error.
+
+        By twice that on few rows, where the best of many looks gains by chance and an overfit residual costs more.
+        """
         settled, best = (self._losses(values, held_out) for values in (self._settled, self._best))
         gain, error = self._paired(settled, best, held_out)
         self.history.residual_gain_nats, self.history.residual_gain_std_error_nats = gain, _if_finite(error)
-        self.history.residual_kept = gain > error
+        self.history.residual_kept = gain > (1 if self._are_many(held_out) else 2) * error
         if not self.history.residual_kept:
             torch._foreach_copy_(self._best, self._settled)
 

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from infosedd.layout import Layout
 from infosedd.networks.component import Component, ComponentConfig
+from infosedd.networks.composition import Composition, CompositionConfig
 from infosedd.networks.conv import Conv, ConvConfig
 from infosedd.networks.latent import Latent, LatentConfig
 from infosedd.networks.mlp import MLP, MLPConfig
@@ -24,13 +25,14 @@ from infosedd.networks.transformer import Transformer, TransformerConfig
 from infosedd.randomness import torch_seed
 
 AnyComponent = Annotated[
-    PairwiseConfig | NeighboursConfig | LatentConfig | MLPConfig | ConvConfig | TransformerConfig,
+    PairwiseConfig | NeighboursConfig | CompositionConfig | LatentConfig | MLPConfig | ConvConfig | TransformerConfig,
     Field(discriminator="kind"),
 ]
 
 COMPONENTS: dict[type[ComponentConfig], type[Component]] = {
     PairwiseConfig: Pairwise,
     NeighboursConfig: Neighbours,
+    CompositionConfig: Composition,
     LatentConfig: Latent,
     MLPConfig: MLP,
     ConvConfig: Conv,
@@ -41,8 +43,12 @@ _GLOBAL_GENERATOR = Lock()
 
 FULL_MAP_LIMIT = 20_000_000
 """Entries above which the pairwise map is factored."""
+FULL_NEIGHBOURS_LIMIT = 20_000
+"""Pairs of neighbouring symbols above which they have no terms of their own."""
 FEW_ROWS = 5000
-"""Rows below which the pairwise map stands alone: a residual costs more by overfitting than it is likely to find."""
+"""Rows below which long sequences have no residual: it costs more by overfitting than it is likely to find."""
+SHORT = 32
+"""Positions up to which few rows are enough to find what pairs can't say, such as parity."""
 
 
 def build(
@@ -73,13 +79,20 @@ def choose(layout: Layout, target_blocks: Sequence[str], n_rows: int) -> tuple[A
     width_out = sum(block.length * block.vocabulary.size for block in targets)
     rank = None if width_in * width_out <= FULL_MAP_LIMIT else max(1, min(64, FULL_MAP_LIMIT // (width_in + width_out)))
     pairwise = PairwiseConfig(rank=rank, sparsity=3.0)
+    n_pairs = sum(block.length * block.vocabulary.size**2 for block in layout.blocks if block.length > 1)
     if lattices and layout.seq_len > 128:
         return pairwise, ConvConfig(width=48, depth=6, residual=True)
+    if n_targets == 1 and layout.seq_len > 16 and n_rows < FEW_ROWS and n_pairs <= FULL_NEIGHBOURS_LIMIT:
+        return (
+            PairwiseConfig(learning_rate=1e-2, sparsity=0.5, fading=True),
+            NeighboursConfig(learning_rate=5e-3, sparsity=0.5),
+            CompositionConfig(),
+        )
     if n_targets == 1 and layout.seq_len > 16:
         return LatentConfig(), MLPConfig(width=64, depth=2, dropout=0.3, learning_rate=3e-3, weight_decay=0.1)
     if layout.seq_len <= 128 and width_in <= 4096:
         residual = MLPConfig(width=128, depth=2, dropout=0.1, weight_decay=0.3, residual=True)
-        return (pairwise, residual) if n_rows >= FEW_ROWS else (pairwise,)
+        return (pairwise, residual) if n_rows >= FEW_ROWS or layout.seq_len <= SHORT else (pairwise,)
     return (pairwise,)
 
 
@@ -88,6 +101,7 @@ __all__ = [
     "AnyComponent",
     "Component",
     "ComponentConfig",
+    "CompositionConfig",
     "ConvConfig",
     "LatentConfig",
     "MLPConfig",

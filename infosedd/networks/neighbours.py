@@ -2,8 +2,8 @@
 
 The logits of a label gain V_id[x_i, x_{i+d}] from each pair of visible tokens of one block at distance
 d = 1, 2, ..., beside the W_i[x_i] of a pairwise map: the dinucleotides of a sequence motif. A pair with a
-hidden token contributes nothing. A batch takes rows x length x symbols^2 numbers for each distance: for small
-alphabets.
+hidden token contributes nothing, and the sum fades with the number of visible tokens. A batch takes
+rows x length x symbols^2 numbers for each distance: for small alphabets.
 """
 
 import math
@@ -15,7 +15,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from infosedd.layout import Layout
-from infosedd.networks.component import Component, ComponentConfig, Features, key
+from infosedd.networks.component import Component, ComponentConfig, Fading, Features, key
 from infosedd.networks.sparsity import concave_penalty
 
 
@@ -35,6 +35,7 @@ class Neighbours(Component):
         super().__init__(layout, config)
         self.sizes = {block.name: (block.length, block.vocabulary.size) for block in layout.blocks}
         self.terms = nn.ParameterDict()
+        self.fading = Fading()
         for source, target, distance in self._links():
             length, size = self.sizes[source]
             width = math.prod(self.sizes[target])
@@ -63,7 +64,8 @@ class Neighbours(Component):
                     seen[source, distance] = self._pairs(features, source, distance)
                 logits = seen[source, distance] @ self.terms[_term(source, target, distance)]
                 out[target] = out.get(target, 0) + logits.unflatten(1, self.sizes[target])
-        return out
+        factor = self.fading(features) if out else 1
+        return {target: factor * logits for target, logits in out.items()}
 
     def _pairs(self, features: Features, source: str, distance: int) -> Tensor:
         """(B, (L - distance) N^2) one-hot codes of the pairs of one block, each times its tokens' visibility."""
@@ -74,7 +76,7 @@ class Neighbours(Component):
         flat = torch.zeros(len(tokens), (length - distance) * size**2, device=tokens.device)
         return flat.scatter_(1, columns, visibility[:, :-distance] * visibility[:, distance:])
 
-    def penalty(self, n_rows: int, exposure: Tensor) -> Tensor:
+    def penalty(self, n_rows: float, exposure: Tensor) -> Tensor:
         """A concave penalty on the size of each pair's table of logits, as that of the pairwise map."""
         total = torch.zeros((), device=exposure.device)
         for source, target, distance in self._links():

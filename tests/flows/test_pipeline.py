@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -153,9 +154,11 @@ def test_the_model_is_trained_for_the_studys_questions(study: Study, home: Home)
     queries_ = [dict(q) for q in training_queries(study, corpus)]
     assert queries_ == [
         {"noised": "label", "clean": "x"},
-        {"noised": "label", "clean": "x", "show": "window", "window": 2},
+        {"noised": "label", "clean": "x", "show": "window", "window": 2, "weight": 1.73},
         {"noised": "label", "clean": ""},
     ]
+    many = Corpus("many", corpus.blocks, corpus.tokens, weights=np.full(corpus.n, 100.0))
+    assert "weight" not in training_queries(study, many)[1]
     window = MeasureSpec(measure="mutual_information", x="x[1:3]", y="label")
     assert asking(study, [window], corpus) == study
     wider = MeasureSpec(measure="mutual_information", x="x[1:4]", y="label")

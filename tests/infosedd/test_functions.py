@@ -212,6 +212,15 @@ def test_a_constant_side_says_nothing() -> None:
         assert estimate.std_error < 0.02
 
 
+@pytest.mark.parametrize("n", [200, 6000])
+def test_constant_columns_do_not_upset_the_default_network(n: int) -> None:
+    plain = {"folds": 2, "training": {**STEPS, "steps": 10}}
+    letters, constant = RNG.integers(0, 3, n), np.zeros(n, int)
+    finite(infosedd.mutual_information(constant, letters, config=plain))
+    finite(infosedd.mutual_information(letters, letters, constant, config=plain))
+    assert infosedd.entropy(["A"] * n, config=plain).nats == 0.0
+
+
 def test_the_scale_of_weights_does_not_matter() -> None:
     x, y = RNG.integers(0, 2, 2000), (RNG.random(2000) < 0.1).astype(int)
     for scale in (0.7, 1 / 2000):

@@ -16,6 +16,7 @@ from infosedd.layout import Layout
 from infosedd.networks import (
     FULL_MAP_LIMIT,
     ComponentConfig,
+    CompositionConfig,
     ConvConfig,
     LatentConfig,
     MLPConfig,
@@ -36,7 +37,9 @@ LAYOUT = Layout((block("x", 6, 4), block("y.label", 1, 3)))
 CONFIGS = [
     PairwiseConfig(),
     PairwiseConfig(rank=2),
+    PairwiseConfig(fading=True),
     NeighboursConfig(reach=2),
+    CompositionConfig(reach=2),
     LatentConfig(latents=2, width=4),
     MLPConfig(width=8, depth=2, dropout=0.5),
     ConvConfig(width=4, depth=2, dropout=0.5),
@@ -115,7 +118,7 @@ def test_the_seed_fixes_the_start_and_leaves_torch_alone(config: ComponentConfig
     first, again, other = (network(config, shaken=False, seed=seed) for seed in (4, 4, 5))
     assert torch.equal(torch.random.get_rng_state(), state)
     assert all(torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters(), strict=True))
-    random_start = any(p.numel() and p.std() > 0 for p in first.parameters())
+    random_start = any(p.numel() > 1 and p.std() > 0 for p in first.parameters())
     assert random_start == any(
         not torch.equal(a, b) for a, b in zip(first.parameters(), other.parameters(), strict=True)
     )
@@ -186,6 +189,11 @@ def test_convolutions_on_a_lattice_move_with_it(periodic: bool) -> None:
 def test_auto_fits_what_it_is_given() -> None:
     lattice = Layout((Block("spins", Vocabulary(("0", "1")), 256, lattice=(16, 16), periodic=True),))
     assert any(isinstance(c, ConvConfig) for c in choose(lattice, ["spins"], 1000))
+    promoter = layout_of(sequence=(251, 4), label=(1, 2))
+    kinds = [[c.model_dump()["kind"] for c in choose(promoter, ["label"], n)] for n in (2000, 50_000)]
+    assert kinds == [["pairwise", "neighbours", "composition"], ["latent", "mlp"]]
+    table = layout_of(x=(2, 2), y=(1, 2))
+    assert any(c.residual for c in choose(table, ["y"], 500))
     large = layout_of(text=(256, 5000))
     (factored, *_) = choose(large, ["text"], 1000)
     assert isinstance(factored, PairwiseConfig)

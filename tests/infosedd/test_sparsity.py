@@ -36,3 +36,8 @@ def test_it_weighs_a_link_by_how_often_it_is_seen() -> None:
 
 def test_more_rows_let_smaller_links_go_free() -> None:
     assert penalty(0.1, n_rows=1_000_000) < penalty(0.1, n_rows=10_000)
+
+
+def test_a_target_of_one_symbol_has_nothing_to_shrink() -> None:
+    square = torch.zeros(1, 1)
+    assert float(concave_penalty(square, 3.0, torch.ones(1, 1), torch.tensor([[2]]), 1, 100)) == 0.0

@@ -130,7 +130,7 @@ def test_the_penalty_counts_draws_not_rows() -> None:
 
 def test_auto_judges_the_sample_by_draws() -> None:
     rng = np.random.default_rng(0)
-    x = rng.integers(0, 4, (300, 6))
+    x = rng.integers(0, 4, (300, 40))
     few = corpus_of({"x": x})
     many = Corpus("many", few.blocks, few.tokens, weights=np.full(few.n, 100.0))
     assert len(components_for(few, ModelConfig())) == 1
