@@ -166,7 +166,15 @@ def paired(corpus: Corpus, question: Question, seed: int = 0) -> tuple[Corpus, Q
     weights = None if corpus.weights is None else corpus.weights[first] * corpus.weights[second]
     splits = None if corpus.splits is None else corpus.splits[first]
     rest = replace(derived(corpus, corpus.blocks, corpus.tokens, "two copies side by side"), weights=None, groups=None)
-    doubled = replace(rest, blocks=tuple(blocks), tokens=tokens, weights=weights, groups=fives, splits=splits)
+    doubled = replace(
+        rest,
+        blocks=tuple(blocks),
+        tokens=tokens,
+        weights=weights,
+        weight_kind=corpus.weight_kind,
+        groups=fives,
+        splits=splits,
+    )
     return doubled, Question(*("+".join(f"{n}.{c}" for c in (1, 2) for n in s.split("+")) for s in question.sides))
 
 
