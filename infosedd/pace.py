@@ -22,7 +22,9 @@ class TrainingConfig(BaseModel):
         default=60.0, gt=0, description="seconds of a seconds budget, whose model depends on the machine"
     )
     batch_size: int | None = Field(
-        default=None, ge=2, description="rows a step; none: 512, or 2048 while the weights that train are few"
+        default=None,
+        ge=2,
+        description="rows a step; none: 512, or 2048 where few weights train on many rows",
     )
     patience: int = Field(
         default=600, ge=1, description="least number of steps without progress before convergence is declared"

@@ -34,6 +34,8 @@ BESIDE_RESIDUAL = 0.1
 """Share of its learning rate at which a component goes on learning beside a residual."""
 FEW_WEIGHTS = 200_000
 """Weights below which a step costs little more for more rows."""
+BATCH, LARGE_BATCH = 512, 2048
+"""Rows a step: the large batch where there are few weights and several such batches of rows."""
 
 
 class NonFiniteLossError(InputError):
@@ -126,8 +128,7 @@ class Trainer:
             [owner.learning_rate * (1.0 if owner.residual else beside) for _, owner in trained],
             [owner.weight_decay for _, owner in trained],
         )
-        few = not residual and sum(p.numel() for p, _ in trained) < FEW_WEIGHTS
-        self._batch_size = self.config.batch_size or (2048 if few else 512)
+        self._few_weights = not residual and sum(p.numel() for p, _ in trained) < FEW_WEIGHTS
         self.network.residual_active = residual
         self._pace = Pace(self.config, self.history, 2 if self.network.has_residual else 1)
 
@@ -236,13 +237,18 @@ class Trainer:
         window = self.config.average * (self.step - self.history.stage_start)
         torch._foreach_lerp_(self._average, [p.detach() for p in self.network.parameters()], 1 / (1 + window))
 
+    def _batch_size(self, data: Data) -> int:
+        large = self._few_weights and data.n_draws >= 4 * LARGE_BATCH
+        return self.config.batch_size or (LARGE_BATCH if large else BATCH)
+
     def _rows(self, data: Data, generator: torch.Generator) -> Tensor:
         """The step's rows: a stretch of a fresh order each epoch, or draws in proportion to weight."""
-        n, size = len(data.tokens), min(self._batch_size, len(data.tokens))
+        n, size = len(data.tokens), self._batch_size(data)
         if data.weights is not None:
             spots = (torch.arange(size) + torch.rand((), generator=generator)) / size * data.ends[-1]
             rows = torch.searchsorted(data.ends, spots.to(data.ends.dtype)).clamp(max=n - 1)
             return rows[torch.randperm(size, generator=generator)]
+        size = min(size, n)
         per_epoch = max(1, n // size)
         epoch, place = divmod(self.step, per_epoch)
         if getattr(self, "_epoch", None) != (self.history.stage, epoch):
