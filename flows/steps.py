@@ -190,7 +190,8 @@ def train(study: Study, home: Home, corpus_id: str) -> Trained:
     key = model_id(corpus_id, config, study.seed, parent_id)
     if registry.is_training(key):
         finished, saved = registry.saved(key)
-        stage(f"going on from what was saved: {finished} networks finished, others at steps {list(saved)}")
+        others = f", others at step {', '.join(map(str, saved))}" if saved else ""
+        stage(f"going on from what was saved: {finished} networks finished{others}")
     model, reused = registry.get_or_fit(
         corpus,
         config,
