@@ -10,6 +10,8 @@ from infosedd.estimation import Sample, mean_and_error
 from infosedd.pace import History
 from infosedd.results import NORMAL_95, Estimate
 
+NEGLIGIBLE = 0.01
+"""Nats below which a gap between two figures for one quantity is not warned of, whatever its share."""
 LABELS_LIMIT = 16
 """Of a label with more values it is not said how common each is."""
 
@@ -24,10 +26,10 @@ class Check:
 
 
 def dynkin_gap(loss: np.ndarray, dynkin: np.ndarray, sample: Sample) -> list[Check]:
-    """loss_difference - dynkin with its paired standard error; warns above 4 errors and 5 %."""
+    """loss_difference - dynkin with its paired standard error; warns above 4 errors, 5 % and 0.01 nats."""
     gap, error = mean_and_error(loss - dynkin, sample)
     size = max(abs(mean_and_error(loss, sample)[0]), abs(mean_and_error(dynkin, sample)[0]))
-    wide = abs(gap) > 4 * error and abs(gap) > 0.05 * size
+    wide = abs(gap) > max(4 * error, 0.05 * size, NEGLIGIBLE)
     warning = f"the two estimators differ by {abs(gap):.3g} nats: the model is not yet good enough" if wide else ""
     return [Check("dynkin_gap_nats", gap, warning), Check("dynkin_gap_std_error_nats", error)]
 
@@ -35,7 +37,7 @@ def dynkin_gap(loss: np.ndarray, dynkin: np.ndarray, sample: Sample) -> list[Che
 def overfitting(held_out: tuple[float, float], on_training: tuple[float, float]) -> list[Check]:
     """The measure on training rows less that on held-out rows, each with its error; warns where far beyond both."""
     gap = on_training[0] - held_out[0]
-    wide = gap > 4 * hypot(held_out[1], on_training[1]) and gap > 0.3 * abs(held_out[0])
+    wide = gap > max(4 * hypot(held_out[1], on_training[1]), 0.3 * abs(held_out[0]), NEGLIGIBLE)
     text = f"{on_training[0]:.3g} nats on training rows against {held_out[0]:.3g} held out: the network overfits"
     return [Check("train_held_out_gap_nats", gap, text if wide else "")]
 
@@ -71,6 +73,21 @@ def prior(codes: np.ndarray, weights: np.ndarray | None, symbols: Sequence[str])
         return []
     counts = np.bincount(codes, weights, len(symbols) + 1)[: len(symbols)]
     return [Check(f"prior_y {symbol}", float(n / counts.sum())) for symbol, n in zip(symbols, counts, strict=True)]
+
+
+def counting(estimate: Estimate, others: Sequence[Estimate]) -> list[Check]:
+    """Miller-Madow less the estimate, where counting can be trusted: 20 draws or more for each distinct state.
+
+    Warns where the two differ by more than 4 errors, 5 % and twice 0.01 nats.
+    """
+    checks = []
+    for counted in (e for e in others if e.estimator == "miller_madow"):
+        if counted.n_samples >= 20 * counted.diagnostics["distinct_states"]:
+            gap = counted.nats - estimate.nats
+            wide = abs(gap) > max(4 * estimate.std_error, 0.05 * abs(counted.nats), 2 * NEGLIGIBLE)
+            text = f"counting, for which these rows are enough, gives {counted.nats:.4g} nats: the model misses some"
+            checks.append(Check("counting_gap_nats", gap, text if wide else ""))
+    return checks
 
 
 def sample_size(n_effective: float, n_rows: int) -> list[Check]:

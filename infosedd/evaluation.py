@@ -152,6 +152,7 @@ def estimate_from(
     checks = [
         *checks,
         *diagnostics.dynkin_gap(values.loss_difference, values.dynkin, sample),
+        *diagnostics.counting(main, others),
         *diagnostics.sample_size(sample.n_effective(len(values.rows)), len(values.rows)),
         *diagnostics.hidden_targets(values.hidden_targets, values.left_out),
         *diagnostics.hidden_shown(values.hidden_shown),

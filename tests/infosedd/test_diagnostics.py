@@ -30,6 +30,7 @@ def test_a_gap_between_the_estimators() -> None:
     assert gap(0.2, 1.2).warning == ""  # 3.3 errors
     assert gap(0.04, 0.01).warning == ""  # 4 %
     assert gap(0.2, 0.1, size=10).warning == ""  # 2 %
+    assert gap(0.009, 0.001, size=0.01).warning == ""  # too small to matter
 
 
 def test_overfitting() -> None:
@@ -42,6 +43,28 @@ def test_overfitting() -> None:
     assert check(5.0, 0.01, 6.0).warning == ""  # 20 %
     assert check(0.5, 0.01, 0.1).warning == ""  # better on held-out rows
     assert check(-0.1, 0.01, 0.3).warning != ""
+    assert diagnostics.overfitting((0.001, 0.0001), (0.009, 0.0001))[0].warning == ""  # too small to matter
+
+
+def test_a_table_that_the_rows_fill_says_what_the_model_misses() -> None:
+    def check(nats: float, error: float, states: int) -> list[diagnostics.Check]:
+        known = {"measure": "mutual_information", "x": "x", "n_samples": 2000}
+        counted = Estimate(
+            **known,
+            nats=0.37,
+            std_error=0.01,
+            ci_low=0.35,
+            ci_high=0.39,
+            estimator="miller_madow",
+            diagnostics={"distinct_states": float(states)},
+        )
+        main = Estimate(**known, nats=nats, std_error=error, ci_low=nats - error, ci_high=nats + error)
+        return diagnostics.counting(main, [counted])
+
+    assert "gives 0.37 nats" in check(0.0, 0.001, 8)[0].warning
+    assert check(0.36, 0.01, 8)[0].warning == ""
+    assert check(0.0, 0.1, 8)[0].warning == ""
+    assert check(0.0, 0.001, 500) == []
 
 
 def history(losses: list[float]) -> History:
