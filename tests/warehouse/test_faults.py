@@ -211,10 +211,22 @@ def killed_once(home: Path, corpus_id: str, start: int, delay: float) -> list[in
     return [int(line) for line in said.split()]
 
 
+def opened(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+    """Connected, once the process that copies for a publisher that was killed has come to its own end."""
+    for _ in range(300):
+        try:
+            return duckdb.connect(str(path), read_only=read_only)
+        except duckdb.IOException as error:
+            if "Conflicting lock" not in str(error):
+                raise
+            time.sleep(0.1)
+    raise AssertionError(f"{path} was locked for 30 s after its writer was killed")
+
+
 def check_whole(home: Path, committed: list[int]) -> None:
     """Both files open, every transaction is there whole or not at all, and all that was committed is there."""
     for file in (WRITER_FILE, PUBLISHED_FILE):
-        con = duckdb.connect(str(home / file), read_only=file == PUBLISHED_FILE)
+        con = opened(home / file, read_only=file == PUBLISHED_FILE)
         sizes = con.execute("SELECT count(*) FROM estimates WHERE study = 'kill' GROUP BY seed").fetchall()
         seeds = {r[0] for r in con.execute("SELECT DISTINCT seed FROM estimates WHERE study = 'kill'").fetchall()}
         con.close()
