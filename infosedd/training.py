@@ -184,11 +184,12 @@ class Trainer:
         """Keep the annealed weights, unless earlier ones did better on held-out rows by more than chance.
 
         The best of many looks is best by chance too, so it has to be better by two standard errors. On few
-        rows chance hides overfitting, and the best look is all there is to go by.
+        rows chance hides overfitting, and the best look is all there is to go by, except for a network that is
+        kept simple: that one would be stopped before it has learned what it may.
         """
         last = self._losses(self._average, held_out)
         loss, error = self._paired(last, self._losses(self._best, held_out), held_out)
-        if loss <= 2 * error and self._are_many(held_out):
+        if loss <= 2 * error and (self._are_many(held_out) or self.network.is_kept_simple):
             torch._foreach_copy_(self._best, self._average)
             self.history.best_step, self.history.best_loss = self.step, _mean(last, held_out)
 

@@ -72,6 +72,11 @@ class Component(nn.Module, ABC):
         self.layout = layout
         self.config = config
 
+    @property
+    def is_kept_simple(self) -> bool:
+        """Do few weights, or a penalty, keep it from learning a few rows by heart however long it is trained?"""
+        return False
+
     def keep(self, blocks: Sequence[str]) -> None:
         """Drop the weights of logits for any block but ``blocks``: they are never asked for."""
         for module in self.modules():
@@ -89,23 +94,6 @@ class Component(nn.Module, ABC):
     @abstractmethod
     def forward(self, features: Features, targets: Sequence[str]) -> dict[str, Tensor]:
         """{block: (B, L_block, N_block) logits} for the blocks named in ``targets``."""
-
-
-class Fading(nn.Module):
-    """(B, 1, 1) factor (1 + k)^-gamma for the k tokens a row shows, with gamma learned from 0.
-
-    The terms of many tokens repeat one another, so their plain sum is too sure of itself; how much so
-    follows from how many there are. One exponent lets the same terms speak for short windows and for
-    whole sequences.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.exponent = nn.Parameter(torch.zeros(()))
-
-    def forward(self, features: Features) -> Tensor:
-        shown = features.visibility.sum(1)
-        return (-self.exponent * (1 + shown).log()).exp()[:, None, None]
 
 
 class BlockHeads(nn.Module):

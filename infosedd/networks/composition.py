@@ -1,9 +1,9 @@
 """Composition: what the make-up of the visible part of a block says about other blocks, wherever it lies.
 
-The logits of a label gain U . c, with the counts c of each symbol, and of each pair of symbols a few
-positions apart, among the visible tokens; the sum fades with their number. A promoter is richer in A and
-T along its whole length: one set of weights for all positions learns from a few hundred rows what a set
-for each position can't.
+The logits of a label gain U . c / (1 + k)^gamma, with the counts c of each symbol, and of each pair of
+symbols a few positions apart, among the k visible tokens. A promoter is richer in A and T along its whole
+length: one set of weights for all positions learns from a few hundred rows what a set for each position
+can't. The exponent, learned from 1/2, allows for counts that repeat one another.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from infosedd.blocks import Block
 from infosedd.layout import Layout
-from infosedd.networks.component import BlockHeads, Component, ComponentConfig, Fading, Features, key
+from infosedd.networks.component import BlockHeads, Component, ComponentConfig, Features, key
 
 
 class CompositionConfig(ComponentConfig):
@@ -35,7 +35,11 @@ class Composition(Component):
             heads = BlockHeads(layout, self._width(block))
             heads.keep([name for name in layout.names if name != block.name])
             self.heads[key(block.name)] = heads
-        self.fading = Fading()
+        self.exponent = nn.Parameter(torch.tensor(0.5))
+
+    @property
+    def is_kept_simple(self) -> bool:
+        return True
 
     def _reach(self, block: Block) -> int:
         return min(self.config.reach, block.length - 1)
@@ -50,11 +54,10 @@ class Composition(Component):
             if others:
                 for name, logits in self.heads[key(block.name)](self._counts(features, block), others).items():
                     out[name] = out.get(name, 0) + logits
-        factor = self.fading(features) if out else 1
-        return {name: factor * logits for name, logits in out.items()}
+        return out
 
     def _counts(self, features: Features, block: Block) -> Tensor:
-        """(B, N + reach N^2) counts of symbols, then of pairs by distance, among the visible tokens."""
+        """(B, N + reach N^2) faded counts of symbols, then of pairs by distance, among the visible tokens."""
         size, there = block.vocabulary.size, self.layout.slice_of(block.name)
         tokens, seen = features.tokens[:, there].clamp(max=size - 1), features.visibility[:, there]
         counts = [torch.zeros(len(tokens), size, device=tokens.device).scatter_add_(1, tokens, seen)]
@@ -62,4 +65,4 @@ class Composition(Component):
             pairs = tokens[:, :-distance] * size + tokens[:, distance:]
             both = seen[:, :-distance] * seen[:, distance:]
             counts.append(torch.zeros(len(tokens), size**2, device=tokens.device).scatter_add_(1, pairs, both))
-        return torch.cat(counts, 1)
+        return torch.cat(counts, 1) * (1 + seen.sum(1, keepdim=True)) ** -self.exponent

@@ -2,8 +2,8 @@
 
 The logits of a label gain V_id[x_i, x_{i+d}] from each pair of visible tokens of one block at distance
 d = 1, 2, ..., beside the W_i[x_i] of a pairwise map: the dinucleotides of a sequence motif. A pair with a
-hidden token contributes nothing, and the sum fades with the number of visible tokens. A batch takes
-rows x length x symbols^2 numbers for each distance: for small alphabets.
+hidden token contributes nothing. A batch takes rows x length x symbols^2 numbers for each distance: for small
+alphabets.
 """
 
 import math
@@ -15,7 +15,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from infosedd.layout import Layout
-from infosedd.networks.component import Component, ComponentConfig, Fading, Features, key
+from infosedd.networks.component import Component, ComponentConfig, Features, key
 from infosedd.networks.sparsity import concave_penalty
 
 
@@ -35,7 +35,6 @@ class Neighbours(Component):
         super().__init__(layout, config)
         self.sizes = {block.name: (block.length, block.vocabulary.size) for block in layout.blocks}
         self.terms = nn.ParameterDict()
-        self.fading = Fading()
         for source, target, distance in self._links():
             length, size = self.sizes[source]
             width = math.prod(self.sizes[target])
@@ -49,6 +48,10 @@ class Neighbours(Component):
             for target in self.sizes:
                 if source != target:
                     yield from ((source, target, d) for d in range(1, min(self.config.reach, length - 1) + 1))
+
+    @property
+    def is_kept_simple(self) -> bool:
+        return self.config.sparsity > 0
 
     def keep(self, blocks: Sequence[str]) -> None:
         wanted = {_term(source, target, d) for source, target, d in self._links() if target in blocks}
@@ -64,8 +67,7 @@ class Neighbours(Component):
                     seen[source, distance] = self._pairs(features, source, distance)
                 logits = seen[source, distance] @ self.terms[_term(source, target, distance)]
                 out[target] = out.get(target, 0) + logits.unflatten(1, self.sizes[target])
-        factor = self.fading(features) if out else 1
-        return {target: factor * logits for target, logits in out.items()}
+        return out
 
     def _pairs(self, features: Features, source: str, distance: int) -> Tensor:
         """(B, (L - distance) N^2) one-hot codes of the pairs of one block, each times its tokens' visibility."""

@@ -60,6 +60,11 @@ class ScoreNetwork(nn.Module):
         return any(c.config.residual for c in self._components)
 
     @property
+    def is_kept_simple(self) -> bool:
+        """Is that said of every component that takes part?"""
+        return all(c.is_kept_simple for c in self._components if self.residual_active or not c.config.residual)
+
+    @property
     def _components(self) -> list[Component]:
         return [c for c in self.components if isinstance(c, Component)]
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from infosedd.layout import Layout
-from infosedd.networks.component import BlockHeads, Component, ComponentConfig, Fading, Features, key
+from infosedd.networks.component import BlockHeads, Component, ComponentConfig, Features, key
 from infosedd.networks.sparsity import concave_penalty
 
 
@@ -23,7 +23,6 @@ class PairwiseConfig(ComponentConfig):
     sparsity: float = Field(
         default=0.0, ge=0, description="how large a pair's link must be to count, in standard errors of an absent one"
     )
-    fading: bool = Field(default=False, description="weaken the sum of many tokens by a learned power of their number")
     rank: int | None = Field(default=None, ge=1, description="factor the map through this many dimensions; none: full")
 
 
@@ -36,16 +35,14 @@ class Pairwise(Component):
         if config.rank is not None:
             self.inner = nn.Parameter(torch.randn(width, config.rank) * width**-0.5)
         self.heads = BlockHeads(layout, config.rank or width)
-        if config.fading:
-            self.fading = Fading()
 
     def forward(self, features: Features, targets: Sequence[str]) -> dict[str, Tensor]:
         vector = features.one_hot if self.config.rank is None else features.one_hot @ self.inner
-        logits = self.heads(vector, targets)
-        if self.config.fading:
-            factor = self.fading(features)
-            logits = {name: factor * each for name, each in logits.items()}
-        return logits
+        return self.heads(vector, targets)
+
+    @property
+    def is_kept_simple(self) -> bool:
+        return self.config.sparsity > 0 and self.config.rank is None
 
     def penalty(self, n_rows: float, exposure: Tensor) -> Tensor:
         """A concave penalty on the size of each pair's block W_ij."""

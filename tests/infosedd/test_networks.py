@@ -37,7 +37,6 @@ LAYOUT = Layout((block("x", 6, 4), block("y.label", 1, 3)))
 CONFIGS = [
     PairwiseConfig(),
     PairwiseConfig(rank=2),
-    PairwiseConfig(fading=True),
     NeighboursConfig(reach=2),
     CompositionConfig(reach=2),
     LatentConfig(latents=2, width=4),
@@ -201,6 +200,15 @@ def test_auto_fits_what_it_is_given() -> None:
     assert factored.rank * 2 * large.one_hot_width <= FULL_MAP_LIMIT
     for layout in (LAYOUT, layout_of(x=(75, 4), y=(1, 10)), layout_of(a=(1, 2))):
         assert build(layout, choose(layout, layout.names, 100), marginals(layout), 0).n_parameters > 0
+
+
+def test_a_network_is_kept_simple_where_each_part_that_takes_part_is() -> None:
+    simple = [PairwiseConfig(sparsity=3.0), NeighboursConfig(sparsity=1.0), CompositionConfig()]
+    made = build(LAYOUT, [*simple, MLPConfig(width=4, residual=True)], marginals(), 0)
+    assert not made.is_kept_simple
+    made.residual_active = False
+    assert made.is_kept_simple
+    assert not build(LAYOUT, [*simple, PairwiseConfig()], marginals(), 0).is_kept_simple
 
 
 def test_transformer_heads_must_divide_the_width() -> None:
