@@ -84,8 +84,8 @@ def choose(layout: Layout, target_blocks: Sequence[str], n_rows: int) -> tuple[A
         return pairwise, ConvConfig(width=48, depth=6, residual=True)
     if n_targets == 1 and layout.seq_len > 16 and n_rows < FEW_ROWS and n_pairs <= FULL_NEIGHBOURS_LIMIT:
         return (
-            PairwiseConfig(sparsity=0.5),
-            NeighboursConfig(sparsity=0.5),
+            PairwiseConfig(learning_rate=1e-2, sparsity=0.3),
+            NeighboursConfig(learning_rate=5e-3, sparsity=0.4),
             CompositionConfig(reach=3),
         )
     if n_targets == 1 and layout.seq_len > 16:
