@@ -203,8 +203,9 @@ def _show_next(outcome: "Outcome", home: Home, study: str) -> None:
     if any(answer.spec.mode != "whole" for answer in outcome.answers):
         view, columns = "information_profile", "mode, window_start, window_stop, value_nats, std_error_nats"
     else:
-        view, columns = "latest_estimates", "measure, x, y, z, estimator, value_nats, std_error_nats"
-    query = f"select {columns} from {view} where study = '{name}' order by value_nats desc limit 10"
+        view, columns = "latest_estimates", "measure, x, y, z, value_nats, std_error_nats"
+    where = f"where study = '{name}' and estimator = 'loss_difference'"
+    query = f"select {columns} from {view} {where} order by value_nats desc limit 10"
     print(f'  infosedd sql{option} "{query}"')
 
 
