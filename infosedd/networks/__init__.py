@@ -79,10 +79,11 @@ def choose(layout: Layout, target_blocks: Sequence[str], n_rows: int) -> tuple[A
     width_out = sum(block.length * block.vocabulary.size for block in targets)
     rank = None if width_in * width_out <= FULL_MAP_LIMIT else max(1, min(64, FULL_MAP_LIMIT // (width_in + width_out)))
     pairwise = PairwiseConfig(rank=rank, sparsity=3.0)
-    n_pairs = sum(block.length * block.vocabulary.size**2 for block in layout.blocks if block.length > 1)
+    sequences = [block for block in layout.blocks if block not in targets and block.length > 16]
+    n_pairs = sum(block.length * block.vocabulary.size**2 for block in sequences)
     if lattices and layout.seq_len > 128:
         return pairwise, ConvConfig(width=48, depth=6, residual=True)
-    if n_targets == 1 and layout.seq_len > 16 and n_rows < FEW_ROWS and n_pairs <= FULL_NEIGHBOURS_LIMIT:
+    if n_targets == 1 and sequences and n_rows < FEW_ROWS and n_pairs <= FULL_NEIGHBOURS_LIMIT:
         return (
             PairwiseConfig(learning_rate=1e-2, sparsity=0.3),
             NeighboursConfig(learning_rate=5e-3, sparsity=0.4),

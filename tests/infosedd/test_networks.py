@@ -191,6 +191,8 @@ def test_auto_fits_what_it_is_given() -> None:
     promoter = layout_of(sequence=(251, 4), label=(1, 2))
     kinds = [[c.model_dump()["kind"] for c in choose(promoter, ["label"], n)] for n in (2000, 50_000)]
     assert kinds == [["pairwise", "neighbours", "composition"], ["latent", "mlp"]]
+    columns = layout_of(**{f"c{i}": (1, 3) for i in range(20)}, y=(1, 2))  # nothing lies beside anything
+    assert not any(isinstance(c, NeighboursConfig) for c in choose(columns, ["y"], 2000))
     table = layout_of(x=(2, 2), y=(1, 2))
     assert any(c.residual for c in choose(table, ["y"], 500))
     large = layout_of(text=(256, 5000))
