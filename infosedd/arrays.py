@@ -1,5 +1,6 @@
 """Python arrays, columns and lists of strings as blocks of a corpus."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -14,6 +15,8 @@ Missing = Literal["error", "hide", "symbol"]
 MISSING_SYMBOL = "<missing>"
 WIDEST = 2**20
 """Range of whole numbers, or of letters, up to which they are told apart by a table and not by sorting."""
+MOST_LABELS = 256
+"""Distinct strings above which those of almost one length are taken for sequences, with a few of wrong length."""
 PIECE = 2**20
 """Tokens that are looked up at a time."""
 
@@ -96,16 +99,31 @@ def _symbols(values: Any, name: str) -> _Symbols:
         lengths = {len(v) for v in array if isinstance(v, str)}
         if len(lengths) == 1 and lengths != {0} and (length := lengths.pop()) > 1:
             return _letters(array, length)
-        texts = [v for v in array if isinstance(v, str)]
-        if len(lengths) > 1 and len(texts) >= 20 and len(set(texts)) > 0.9 * len(texts):
-            raise InputError(
-                f"{name} has strings of {len(lengths)} different lengths, from {min(lengths)} to {max(lengths)}",
-                remedy="pad or cut them to one length; symbols of several letters must repeat",
-            )
+        _require_symbols([v for v in array if isinstance(v, str)], name)
     array = array.reshape(len(array), -1)
     if array.dtype.kind == "U" and array.dtype.itemsize == 4:
         return _points(np.ascontiguousarray(array).view(np.uint32))
     return _objects(array)
+
+
+def _require_symbols(texts: list[str], name: str) -> None:
+    """Refuse strings of several lengths that are sequences, not symbols: none repeats, or all but a few agree."""
+    lengths, n_distinct = Counter(len(text) for text in texts), len(set(texts))
+    if len(lengths) < 2 or len(texts) < 20:
+        return
+    (length, n_of_it), *_ = lengths.most_common(1)
+    if n_distinct > 0.9 * len(texts):
+        raise InputError(
+            f"{name} has strings of {len(lengths)} different lengths, from {min(lengths)} to {max(lengths)}",
+            remedy="pad or cut them to one length; symbols of several letters must repeat",
+        )
+    if length > 1 and n_of_it >= 0.95 * len(texts) and n_distinct > MOST_LABELS:
+        row = next(i for i, text in enumerate(texts) if len(text) != length)
+        raise InputError(
+            f"{name} has {n_of_it:,} strings of {length} letters and {len(texts) - n_of_it:,} of other lengths",
+            where=f"the first is string {row}, {texts[row][:40]!r}",
+            remedy="cut, pad or drop those, to read letters; for whole symbols give rows of one, [[text], ...]",
+        )
 
 
 def _numbers(array: np.ndarray) -> _Symbols:

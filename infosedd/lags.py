@@ -6,7 +6,7 @@ from infosedd.blocks import Block
 from infosedd.corpus import Corpus, Provenance
 from infosedd.errors import InputError
 
-STRETCHES = 200
+STRETCHES = 400
 """Stretches of consecutive moments that a corpus is cut into; each is one unit of the error and the folds."""
 PASTS = 5
 """Pasts that a stretch is as long as at least, so that few of its moments share one with the next stretch."""

@@ -32,7 +32,7 @@ def invoke(arguments: Sequence[str]) -> int:
 
     usage_error: type[Exception] = typer.BadParameter.__mro__[1]  # typer gives its base class no public name
     try:
-        code = command().main(list(arguments), prog_name="infosedd", standalone_mode=False)
+        code = command().main(list(arguments) or ["--help"], prog_name="infosedd", standalone_mode=False)
         sys.stdout.flush()
     except InfoseddError as error:
         return _fail(str(error), error.exit_code)

@@ -27,6 +27,12 @@ def test_a_clash_names_the_other_package(tmp_path: Path, name: str) -> None:
     assert len(result.stderr.splitlines()) == 1
 
 
+def test_no_command_is_a_call_for_help() -> None:
+    bare, asked = python("-m", "infosedd"), python("-m", "infosedd", "--help")
+    assert (bare.returncode, bare.stdout, bare.stderr) == (0, asked.stdout, "")
+    assert "Usage: infosedd" in bare.stdout
+
+
 def test_help_imports_nothing_heavy() -> None:
     code = "import sys; from flows.cli import invoke; invoke(['--help']); print(*sorted(sys.modules))"
     loaded = set(python("-c", code).stdout.splitlines()[-1].split())

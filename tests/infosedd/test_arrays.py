@@ -241,3 +241,16 @@ def test_letters_that_are_not_ascii_and_a_row_that_is_missing() -> None:
     corpus = corpus_of({"x": ["äb", None, "bé"]}, missing="hide")
     assert corpus.block("x").vocabulary.symbols == ("b", "ä", "é")
     assert corpus.tokens["x"].tolist() == [[1, 0], [3, 3], [0, 2]]
+
+
+def test_one_sequence_of_another_length_does_not_turn_all_into_symbols() -> None:
+    rng = np.random.default_rng(0)
+    words = ["".join(row) for row in rng.choice(list("ACGT"), (2000, 5))]
+    words[3] = "ACGTAACGTA"
+    with pytest.raises(
+        InputError, match=r"x has 1,999 strings of 5 letters and 1 of other lengths.*string 3, 'ACGTAACGTA'"
+    ):
+        corpus_of({"x": words})
+    answers = ["yes"] * 1990 + ["no"] * 10  # labels, although almost all are of one length
+    assert corpus_of({"x": answers}).block("x").vocabulary.symbols == ("no", "yes")
+    assert corpus_of({"x": [[word] for word in words]}).block("x").length == 1
