@@ -42,9 +42,10 @@ def polars_errors(source: Source) -> Iterator[None]:
         yield
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as cause:
         reason = str(cause).strip().splitlines()[0] if str(cause).strip() else type(cause).__name__
-        raise source.fail(
-            f"can't read the table ({reason[:160]})", remedy="check the file, or give `format` and `delimiter`"
-        ) from cause
+        remedy = "check the file, or give `format` and `delimiter`"
+        if "utf-8" in reason.lower() or "utf8" in reason.lower():
+            remedy = "save it as UTF-8, as `iconv -f latin1 -t utf8` does with a file in Latin-1"
+        raise source.fail(f"can't read the table ({reason[:160]})", remedy=remedy) from cause
 
 
 def table_format(source: Source, options: TableOptions) -> str:

@@ -137,6 +137,8 @@ class Selection:
         """Read ``expression`` against ``blocks``; an unknown name, a bad range or a repeat is an InputError."""
         if isinstance(expression, Selection):
             return expression
+        if not isinstance(expression, str):
+            raise InputError(f"{expression!r} is no block expression", remedy="name blocks, as 'x' or 'x[0:6]+y'")
         by_name = {block.name: block for block in blocks}
         chosen: dict[str, list[int]] = {}
         canonical = []

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from numbers import Integral
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -63,8 +64,8 @@ class Fitting:
         parent: "ScoreModel | None" = None,
         folder: Path | None = None,
     ) -> None:
-        if not 0 <= seed < 2**31:
-            raise InputError(f"seed {seed} is out of range", remedy="use a whole number from 0 to 2147483647")
+        if not isinstance(seed, Integral) or not 0 <= seed < 2**31:
+            raise InputError(f"seed {seed!r} is no seed", remedy="use a whole number from 0 to 2147483647")
         self.corpus, self.config, self.seed, self.parent, self.folder = corpus, config, seed, parent, folder
         self.layout = Layout(corpus.blocks)
         self.mix = mix_of(config, self.layout)

@@ -1,5 +1,7 @@
 """Time series as rows: each moment with its past, so that transfer entropy is a conditional mutual information."""
 
+from numbers import Integral
+
 import numpy as np
 
 from infosedd.blocks import Block
@@ -19,6 +21,8 @@ def lagged(series: Corpus, history: dict[str, int]) -> Corpus:
     Consecutive moments share their pasts and are not independent, so stretches of them are groups: of equal
     length, a few times that of the past.
     """
+    if wrong := [past for past in history.values() if not isinstance(past, Integral)]:
+        raise InputError(f"a history of {wrong[0]!r} is no number of moments", remedy="give a whole number")
     lengths = {block.name: block.length for block in series.blocks}
     if len(set(lengths.values())) > 1:
         text = ", ".join(f"{name} {length}" for name, length in lengths.items())

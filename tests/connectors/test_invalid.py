@@ -99,6 +99,13 @@ def test_one_very_long_line(tmp_path):
     assert corpus.provenance.dropped == {"a record shorter than the window of 4000": 1}
 
 
+def test_a_table_in_latin_1_says_how_to_convert_it(tmp_path):
+    path = tmp_path / "cafe.csv"
+    path.write_bytes("a,b\ncafé,1\nthé,2\n".encode("latin-1") * 30)
+    with pytest.raises(errors.TableError, match=r"cafe\.csv.*UTF-8.*iconv"):
+        connectors.ingest("table", [path], {}, name="a")
+
+
 def test_unknown_names():
     with pytest.raises(errors.ConnectorError, match="did you mean 'table'"):
         connectors.ingest("tabel", ["a.csv"], {}, name="a")

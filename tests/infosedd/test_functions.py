@@ -233,6 +233,8 @@ def test_the_scale_of_weights_does_not_matter() -> None:
     ("call", "said"),
     [
         (lambda: infosedd.mutual_information([1, 2], [1]), "numbers of rows differ: x has 2, y has 1"),
+        (lambda: infosedd.mutual_information([1, 2] * 50, [1, 2] * 50, seed="x"), "seed 'x' is no seed"),
+        (lambda: infosedd.transfer_entropy([0, 1] * 50, [1, 0] * 50, history="2"), "history of '2' is no number"),
         (lambda: infosedd.mutual_information([1, 2], [1, 2], [1]), "numbers of rows differ"),
         (lambda: infosedd.entropy([]), "x is empty"),
         (lambda: infosedd.entropy([0.5] * 60), "not whole"),

@@ -168,6 +168,7 @@ def test_rows_that_other_data_brings(letters: tuple[ScoreModel, float]) -> None:
         (lambda m: m.entropy(""), "can't read the block expression"),
         (lambda m: m.entropy("z"), "no block is called 'z'"),
         (lambda m: m.entropy("x[2:2]"), "empty or out of range"),
+        (lambda m: m.entropy(None), "None is no block expression"),
         (lambda m: m.total_correlation("x+x[0]"), "named twice"),
         (lambda m: m.mutual_information("x", "y", mode="remove"), "nothing is left"),
     ],
