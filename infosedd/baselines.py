@@ -88,13 +88,14 @@ def _per_position_values(
 
 def tokens_of(corpus: Corpus, selection: Selection, rows: np.ndarray) -> np.ndarray:
     """(n, L) codes of the selected positions, in the smallest type that holds those of all their blocks."""
-    return np.concatenate([corpus.tokens[name][np.ix_(rows, p)] for name, p in selection.parts], axis=1)
+    return np.concatenate([corpus.tokens[name][np.ix_(rows, np.array(p, int))] for name, p in selection.parts], axis=1)
 
 
 def unknown(corpus: Corpus, selection: Selection, rows: np.ndarray) -> np.ndarray:
     """(n, L) bool: which of the selected tokens the data hide."""
     parts = [
-        corpus.tokens[name][np.ix_(rows, p)] == corpus.block(name).vocabulary.mask_id for name, p in selection.parts
+        corpus.tokens[name][np.ix_(rows, np.array(p, int))] == corpus.block(name).vocabulary.mask_id
+        for name, p in selection.parts
     ]
     return np.concatenate(parts, axis=1)
 

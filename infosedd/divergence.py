@@ -126,7 +126,7 @@ def _missing_in_q(values: Values, q: Corpus, x: Selection) -> diagnostics.Check:
     return diagnostics.Check("missing_in_q_share", value, text if told else "")
 
 
-def _per_position(values: Values, q: Corpus, x: Selection, facts: dict[str, str]) -> list[Estimate]:
+def _per_position(values: Values, q: Corpus, x: Selection, facts: dict) -> list[Estimate]:
     """SUM_i KL(p_i || q_i) of single positions, by counts with half a count added in q; none without known rows."""
     p = values.corpus
     rows, sample, notes = known_rows(p, x, values.rows, values.weights)

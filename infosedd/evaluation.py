@@ -126,7 +126,7 @@ def values_of(
     noisy = plan.noised_size() > 1 or noise.terminal_factor(1) > 0
     sample = Sample.of(corpus, distinct, noisy=noisy, weights=total)
     means = [[mean_and_error(v, sample)[0] for v in _joined(f, rows, counted)[2:]] for f in by_seed]
-    errors = tuple(seed_error([m[i] for m in means]) for i in range(2))
+    errors = (seed_error([m[0] for m in means]), seed_error([m[1] for m in means]))
     left_out = 1 - len(rows) / n_rows
     terminal = sum(abs(mean_and_error(t, sample)[0]) for t in _terminals(whole, rows, counted))
     return Values(
@@ -209,7 +209,7 @@ def _known(plan: Plan, layout: Layout, corpus: Corpus, parts: Sequence[Part]) ->
     kept, hidden, rows = [], np.zeros(2), 0
     for part in parts:
         unknown = [layout.hidden_in(corpus, part.rows, mask) for mask in (targets, shown)]
-        known = ~unknown[0].all(1)
+        known = np.logical_not(unknown[0].all(axis=1))
         kept.append(part.take(known))
         hidden += [u[known].sum() for u in unknown]
         rows += int(known.sum())

@@ -82,7 +82,8 @@ def _cross_fit(corpus: Corpus, n_folds: int, seed: int, validation_share: float)
         in_validation = np.zeros(n_units, bool)
         in_validation[others[: _share_of(len(others), validation_share)]] = True
         kept = ~in_test & ~in_validation
-        folds.append(Fold(*(np.flatnonzero(part[unit]) for part in (kept, in_validation, in_test))))
+        training, validation, test = (np.flatnonzero(part[unit]) for part in (kept, in_validation, in_test))
+        folds.append(Fold(training, validation, test))
     return tuple(folds)
 
 
