@@ -117,7 +117,7 @@ class ScoreModel(Questions):
             held_out_loss_nats=float(np.mean([h.kept for h in histories if h.kept is not None])),
             weights_sha256=weights_sha256(state_of(networks)),
             seed=fitting.seed,
-            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            created_at=datetime.now(UTC).isoformat(timespec="microseconds"),
             parent_model_id=parent.card.model_id if parent else None,
             blocks=tuple(block.to_dict() for block in corpus.blocks),
             histories=tuple(asdict(h) for h in histories),
