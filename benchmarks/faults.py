@@ -8,15 +8,16 @@ PREFECT_API_URL names one, which is faster on a busy machine.
 """
 
 import argparse
+import errno
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -95,30 +96,56 @@ def long_study(folder: Path) -> Path:
 
 
 def kills(folder: Path, times: int) -> str:
-    """kill -9 at random moments, then a run to the end: as if nothing had happened."""
+    """kill -9 at random moments, then runs to the end: as if nothing had happened.
+
+    A run that ends before its kill is none; the next seed then gives something to do. What was killed goes
+    on each time, so that the kills come to lie in every step.
+    """
     study, rng = str(long_study(folder)), random.Random(0)
-    code, _, err = run(folder, "run", study, "--home", "undisturbed")
-    expect(code == 0, err)
-    began = time.monotonic()
-    expect(run(folder, "run", study, "--home", "undisturbed")[0] == 0, "the second run failed")
-    whole = time.monotonic() - began
-    for _ in range(times):
-        process = start(folder, "run", study, "--home", "disturbed")
-        time.sleep(rng.uniform(0.5, whole + 5))
+    seconds = timed_run(folder, study, 0, "undisturbed")
+    seed, hit = 0, Counter[str]()
+    while hit.total() < times:
+        process = start(folder, "run", study, "--seed", str(seed), "--home", "disturbed")
+        time.sleep(rng.uniform(0.5, seconds))
         process.kill()
-        finish(process)
-    code, _, err = run(folder, "run", study, "--home", "disturbed")
-    expect(code == 0, err)
+        code, _, err = finish(process)
+        if code == -signal.SIGKILL:
+            hit[at_step(err)] += 1
+        else:
+            expect(code == 0, err)
+            seed += 1
+    for each in range(seed + 1):
+        timed_run(folder, study, each, "disturbed")
+        if each:
+            timed_run(folder, study, each, "undisturbed")
     disturbed = folder / "disturbed"
     expect(estimates(disturbed) == estimates(folder / "undisturbed"), "the estimates differ")
-    expect(count(disturbed, "corpora") == count(disturbed, "score_models") == 1, "not one corpus and one model")
-    statuses = dict(queries.run(disturbed, "select status, count(*) from runs group by 1").rows())
-    expect("running" not in statuses, "a run is still said to be running")
+    expect(count(disturbed, "corpora") == 1, "not one corpus")
+    expect(count(disturbed, "score_models") == seed + 1, "not one model a seed")
+    expect(count(disturbed, "runs where status = 'running'") == 0, "a run is still said to be running")
     left = [path.name for path in (disturbed / "models").iterdir() if path.name.endswith(".training")]
     expect(not left, f"left behind: {left}")
+    where = ", ".join(f"{n} at {step!r}" for step, n in hit.most_common())
+    crashed = count(disturbed, "runs where status = 'crashed'")
     return (
-        f"{times} kills; 1 corpus, 1 model, {count(disturbed, 'estimates')} estimates as undisturbed; runs {statuses}"
+        f"{hit.total()} kills ({where}), {crashed} of them of a recorded run, marked as crashed; 1 corpus, "
+        f"1 model for each of {seed + 1} seeds, {count(disturbed, 'estimates')} estimates as undisturbed"
     )
+
+
+def timed_run(folder: Path, study: str, seed: int, home: str) -> float:
+    """Seconds of a run to the end."""
+    began = time.monotonic()
+    code, _, err = run(folder, "run", study, "--seed", str(seed), "--home", home)
+    expect(code == 0, err)
+    return time.monotonic() - began
+
+
+def at_step(err: str) -> str:
+    """The step that the last line of progress names, without paths and numbers."""
+    lines = [line.split("] ", 1)[1] for line in err.splitlines() if "] " in line]
+    words = lines[-1].split(":")[0].split() if lines else ["start"]
+    return words[0] if words[0] in ("reading", "estimating", "going") else " ".join(words)
 
 
 def terminated(folder: Path) -> str:
@@ -187,24 +214,35 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
 
 
 def full_disk(folder: Path) -> str:
-    """No space while training: one line, nothing half written; with space again the run completes."""
+    """No space while training: one line, nothing half written; with space again it goes on."""
     study = str(long_study(folder))
     with small_disk(folder, 64) as disk:
-        code, _, err = run(folder, "run", study, "--home", str(disk / "home"))
+        home, filler = disk / "home", disk / "filler"
+        code, _, err = run(folder, "run", study, "--home", str(home))
         expect(code == 0, err)
-        before = estimates(disk / "home")
-        filler = disk / "filler"
-        free = shutil.disk_usage(disk).free
-        filler.write_bytes(b"x" * (free - 4096))
-        code, out, err = run(folder, "train", study, "--seed", "1", "--home", str(disk / "home"))
+        before = estimates(home)
+        process = start(folder, "train", study, "--seed", "1", "--home", str(home))
+        wait_for(process, "] train")
+        fill(filler)
+        code, out, err = finish(process)
         expect(code == 3 and out == "", f"exit code {code}: {err[-300:]}")
         line = error_line(err)
-        expect(estimates(disk / "home") == before, "the estimates changed")
         filler.unlink()
-        code, _, err = run(folder, "run", study, "--seed", "1", "--home", str(disk / "home"))
+        expect(estimates(home) == before, "the estimates changed")
+        code, _, err = run(folder, "run", study, "--seed", "1", "--home", str(home))
         expect(code == 0, err)
-        expect(count(disk / "home", "score_models") == 2, "not two models")
-    return line[:110]
+        expect(count(home, "score_models") == 2, "not two models")
+    return f"exit code 3, {line.split(':')[1].strip()!r}; with space again it went on"
+
+
+def fill(file: Path) -> None:
+    """Take all the space that is left."""
+    with file.open("wb", buffering=0) as out:
+        try:
+            while True:
+                out.write(b"x" * 4096)
+        except OSError as error:
+            expect(error.errno == errno.ENOSPC, str(error))
 
 
 def bad_file(folder: Path) -> str:
