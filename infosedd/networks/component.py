@@ -8,6 +8,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
+from infosedd.blocks import Block
 from infosedd.layout import Layout
 
 
@@ -56,6 +57,12 @@ class Features:
         columns = starts + self.tokens.clamp(max=sizes - 1)
         flat = torch.zeros(len(self.tokens), self.layout.one_hot_width, device=self.tokens.device)
         return flat.scatter_(1, columns, self.visibility)
+
+    def pairs(self, block: Block, distance: int) -> tuple[Tensor, Tensor]:
+        """(B, L_b - distance) codes first * N + second of a block's tokens that far apart, and their visibility."""
+        size, there = block.vocabulary.size, self.layout.slice_of(block.name)
+        tokens, seen = self.tokens[:, there].clamp(max=size - 1), self.visibility[:, there]
+        return tokens[:, :-distance] * size + tokens[:, distance:], seen[:, :-distance] * seen[:, distance:]
 
     @cached_property
     def noise_level(self) -> Tensor:

@@ -62,7 +62,6 @@ class Composition(Component):
         tokens, seen = features.tokens[:, there].clamp(max=size - 1), features.visibility[:, there]
         counts = [torch.zeros(len(tokens), size, device=tokens.device).scatter_add_(1, tokens, seen)]
         for distance in range(1, self._reach(block) + 1):
-            pairs = tokens[:, :-distance] * size + tokens[:, distance:]
-            both = seen[:, :-distance] * seen[:, distance:]
+            pairs, both = features.pairs(block, distance)
             counts.append(torch.zeros(len(tokens), size**2, device=tokens.device).scatter_add_(1, pairs, both))
         return torch.cat(counts, 1) * (1 + seen.sum(1, keepdim=True)) ** -self.exponent

@@ -6,14 +6,14 @@ hidden token contributes nothing. A batch takes rows x length x symbols^2 number
 alphabets.
 """
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from infosedd.blocks import Block
 from infosedd.layout import Layout
 from infosedd.networks.component import Component, ComponentConfig, Features, key
 from infosedd.networks.sparsity import concave_penalty
@@ -33,63 +33,63 @@ class Neighbours(Component):
 
     def __init__(self, layout: Layout, config: NeighboursConfig) -> None:
         super().__init__(layout, config)
-        self.sizes = {block.name: (block.length, block.vocabulary.size) for block in layout.blocks}
-        self.terms = nn.ParameterDict()
-        for source, target, distance in self._links():
-            length, size = self.sizes[source]
-            width = math.prod(self.sizes[target])
-            self.terms[_term(source, target, distance)] = nn.Parameter(
-                torch.zeros((length - distance) * size**2, width)
-            )
-
-    def _links(self) -> Iterator[tuple[str, str, int]]:
+        self.links = [
+            (source, target, distance)
+            for source in layout.blocks
+            for target in layout.blocks
+            if source.name != target.name
+            for distance in range(1, min(config.reach, source.length - 1) + 1)
+        ]
         """Every source block, target block and distance that has a term."""
-        for source, (length, _) in self.sizes.items():
-            for target in self.sizes:
-                if source != target:
-                    yield from ((source, target, d) for d in range(1, min(self.config.reach, length - 1) + 1))
+        self.terms = nn.ParameterDict()
+        for source, target, distance in self.links:
+            rows = (source.length - distance) * source.vocabulary.size**2
+            width = target.length * target.vocabulary.size
+            self.terms[_term(source, target, distance)] = nn.Parameter(torch.zeros(rows, width))
 
     @property
     def is_kept_simple(self) -> bool:
         return self.config.sparsity > 0
 
     def keep(self, blocks: Sequence[str]) -> None:
-        wanted = {_term(source, target, d) for source, target, d in self._links() if target in blocks}
-        for name in set(self.terms) - wanted:
-            del self.terms[name]
+        for link in self.links:
+            if link[1].name not in blocks:
+                del self.terms[_term(*link)]
+        self.links = [link for link in self.links if link[1].name in blocks]
 
     def forward(self, features: Features, targets: Sequence[str]) -> dict[str, Tensor]:
         out: dict[str, Tensor] = {}
         seen: dict[tuple[str, int], Tensor] = {}
-        for source, target, distance in self._links():
-            if target in targets:
-                if (source, distance) not in seen:
-                    seen[source, distance] = self._pairs(features, source, distance)
-                logits = seen[source, distance] @ self.terms[_term(source, target, distance)]
-                out[target] = out.get(target, 0) + logits.unflatten(1, self.sizes[target])
+        for source, target, distance in self.links:
+            if target.name in targets:
+                if (source.name, distance) not in seen:
+                    seen[source.name, distance] = self._pairs(features, source, distance)
+                logits = seen[source.name, distance] @ self.terms[_term(source, target, distance)]
+                logits = logits.unflatten(1, (target.length, target.vocabulary.size))
+                out[target.name] = out.get(target.name, 0) + logits
         return out
 
-    def _pairs(self, features: Features, source: str, distance: int) -> Tensor:
+    def _pairs(self, features: Features, source: Block, distance: int) -> Tensor:
         """(B, (L - distance) N^2) one-hot codes of the pairs of one block, each times its tokens' visibility."""
-        (length, size), there = self.sizes[source], self.layout.slice_of(source)
-        tokens, visibility = features.tokens[:, there].clamp(max=size - 1), features.visibility[:, there]
-        starts = torch.arange(0, (length - distance) * size**2, size**2, device=tokens.device)
-        columns = starts + tokens[:, :-distance] * size + tokens[:, distance:]
-        flat = torch.zeros(len(tokens), (length - distance) * size**2, device=tokens.device)
-        return flat.scatter_(1, columns, visibility[:, :-distance] * visibility[:, distance:])
+        codes, both = features.pairs(source, distance)
+        size = source.vocabulary.size**2
+        width = (source.length - distance) * size
+        starts = torch.arange(0, width, size, device=codes.device)
+        return torch.zeros(len(codes), width, device=codes.device).scatter_(1, starts + codes, both)
 
     def penalty(self, n_rows: float, exposure: Tensor) -> Tensor:
         """A concave penalty on the size of each pair's table of logits, as that of the pairwise map."""
         total = torch.zeros((), device=exposure.device)
-        for source, target, distance in self._links():
-            if (name := _term(source, target, distance)) in self.terms:
-                (length, size), (_, levels) = self.sizes[source], self.sizes[target]
-                tables = self.terms[name].square().unflatten(1, (-1, levels)).unflatten(0, (-1, size**2))
-                seen = exposure[self.layout.slice_of(source), self.layout.slice_of(target)][: length - distance]
-                cells = torch.tensor(size**2 * levels, device=exposure.device)
-                total = total + concave_penalty(tables.sum((1, 3)), self.config.sparsity, seen, cells, levels, n_rows)
+        for source, target, distance in self.links:
+            pairs, levels = source.vocabulary.size**2, target.vocabulary.size
+            tables = self.terms[_term(source, target, distance)].square()
+            square = tables.unflatten(1, (-1, levels)).unflatten(0, (-1, pairs)).sum((1, 3))
+            seen = exposure[self.layout.slice_of(source.name), self.layout.slice_of(target.name)]
+            cells = torch.tensor(pairs * levels, device=exposure.device)
+            here = seen[: source.length - distance]
+            total = total + concave_penalty(square, self.config.sparsity, here, cells, levels, n_rows)
         return total
 
 
-def _term(source: str, target: str, distance: int) -> str:
-    return f"{key(source)}_to_{key(target)}_{distance}"
+def _term(source: Block, target: Block, distance: int) -> str:
+    return f"{key(source.name)}_to_{key(target.name)}_{distance}"

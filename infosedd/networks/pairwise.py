@@ -47,7 +47,7 @@ class Pairwise(Component):
     def penalty(self, n_rows: float, exposure: Tensor) -> Tensor:
         """A concave penalty on the size of each pair's block W_ij."""
         total = torch.zeros((), device=exposure.device)
-        if self.config.sparsity == 0 or self.config.rank is not None:
+        if not self.is_kept_simple:
             return total
         sizes = self.layout.vocab_sizes.to(exposure.device)
         for block in (b for b in self.layout.blocks if b.name in self.heads.shapes):
