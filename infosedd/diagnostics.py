@@ -48,8 +48,9 @@ def undertrained(histories: Sequence[History]) -> list[Check]:
     for history in histories:
         losses = np.minimum.accumulate(history.held_out)
         learned = losses[0] - losses[-1]
-        before = losses[max(0, int(0.9 * (len(losses) - 1)) - 1)]
-        shares.append((before - losses[-1]) / learned if learned > 0 and history.still_falls else 0.0)
+        shares.append(
+            (losses[history.last_tenth] - losses[-1]) / learned if learned > 0 and history.still_falls else 0.0
+        )
     share = float(np.max(shares))
     text = "the held-out loss was still falling when training stopped: give it more steps"
     return [Check("still_falling_share", share, text if share > 0.02 else "")]

@@ -68,10 +68,15 @@ class Data:
     groups: Tensor | None = None
 
     @cached_property
-    def ends(self) -> Tensor:
+    def _ends(self) -> Tensor:
         """(n,) where each row's share of the total weight ends."""
         assert self.weights is not None
         return self.weights.cumsum(0)
+
+    def rows_at(self, shares: Tensor) -> Tensor:
+        """Of each share of the total weight, 0 to 1, the row that lies there: a draw in proportion to weight."""
+        spots = (shares * self._ends[-1]).to(self._ends.dtype)
+        return torch.searchsorted(self._ends, spots).clamp(max=len(self.tokens) - 1)
 
     @cached_property
     def n_draws(self) -> float:
@@ -246,8 +251,7 @@ class Trainer:
         """The step's rows: a stretch of a fresh order each epoch, or draws in proportion to weight."""
         n, size = len(data.tokens), self._batch_size(data)
         if data.weights is not None:
-            spots = (torch.arange(size) + torch.rand((), generator=generator)) / size * data.ends[-1]
-            rows = torch.searchsorted(data.ends, spots.to(data.ends.dtype)).clamp(max=n - 1)
+            rows = data.rows_at((torch.arange(size) + torch.rand((), generator=generator)) / size)
             return rows[torch.randperm(size, generator=generator)]
         size = min(size, n)
         per_epoch = max(1, n // size)
@@ -263,8 +267,7 @@ class Trainer:
         if data.weights is None:
             rows = torch.randint(len(data.tokens), (EXPOSURE_ROWS,), generator=generator)
         else:
-            spots = torch.rand(EXPOSURE_ROWS, dtype=data.ends.dtype, generator=generator) * data.ends[-1]
-            rows = torch.searchsorted(data.ends, spots).clamp(max=len(data.tokens) - 1)
+            rows = data.rows_at(torch.rand(EXPOSURE_ROWS, dtype=data.weights.dtype, generator=generator))
         tokens = data.tokens[rows].long()
         dealt, draw = self._noised(tokens, generator)
         known = tokens != self.network.layout.vocab_sizes
