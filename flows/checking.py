@@ -158,13 +158,15 @@ def cost(study: Study, spec: MeasureSpec, home: Home, corpus_id: str, reference:
     import torch
 
     from infosedd.card import load_card, model_id
+    from infosedd.registry import ModelRegistry
 
+    registry = ModelRegistry(home.models)
     stage("counting what the checks will train")
     steps.use_threads()
     made = [work_of(name, study, spec, home, corpus_id, reference, wanted) for name in wanted.names]
     fits = [fit for work in made if isinstance(work, Work) for fit in work.fits()]
     ids = [model_id(fit.corpus.corpus_id, fit.config, study.seed) for fit in fits]
-    new = [fit for fit, each in zip(fits, ids, strict=True) if not (home.models / each / "card.json").exists()]
+    new = [fit for fit, each in zip(fits, ids, strict=True) if not registry.has(each)]
     card = load_card(home.models / reference.model_id)
     side_by_side = min(len(card.histories), torch.get_num_threads())
     as_long = sum(fit.config.training.steps / card.config["training"]["steps"] for fit in new)

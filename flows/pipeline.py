@@ -187,7 +187,7 @@ def _train_networks(run: "Run", works: Sequence[tuple[Study, Corpus]], home: Hom
     awaited = []
     for study, corpus in works:
         parent_id = steps.parent_of(study, home, corpus.corpus_id)
-        for number in range(steps.n_missing(study, home, corpus.corpus_id)):
+        for number in range(steps.n_missing(study, home, corpus.corpus_id, parent_id)):
             step = f"train network {number + 1} of {corpus.name}"
             given = (study, home, corpus.corpus_id, number, parent_id)
             awaited.append(does.begin(run, step, does.train_network, *given))

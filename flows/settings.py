@@ -17,7 +17,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="INFOSEDD_", env_file=".env", extra="ignore", frozen=True)
 
     home: Path = Field(default=Path("infosedd-home"), description="Folder for data, models, results and reports")
-    device: str = Field(default="auto", description="auto, cpu, cuda, cuda:1 or mps")
+    device: str = Field(default="auto", description="auto, cpu, cuda or cuda:1")
     runner: str = Field(default="threads", description="threads, processes, dask or dask=ADDRESS")
     workers: int = Field(default=2, ge=1, description="Files that are run at once, by threads, processes or Dask")
     retries: int = Field(default=2, ge=0, le=3, description="Tries again after the surroundings failed a step")

@@ -212,25 +212,19 @@ def parent_of(study: Study, home: Home, corpus_id: str) -> str | None:
     from infosedd.lineage import parent_for
     from infosedd.registry import ModelRegistry
 
-    corpus = Corpus.load(home.corpus(corpus_id))
-    return parent_for(
-        ModelRegistry(home.models),
-        corpus,
-        model_config(study, corpus),
-        study.seed,
-        lambda other: Corpus.load(home.corpus(other)) if home.corpus(other).exists() else None,
-    )
+    registry, corpus = ModelRegistry(home.models), Corpus.load(home.corpus(corpus_id))
+    return parent_for(registry, corpus, model_config(study, corpus), study.seed, registry.corpus_of)
 
 
-def n_missing(study: Study, home: Home, corpus_id: str) -> int:
+def n_missing(study: Study, home: Home, corpus_id: str, parent_id: str | None = None) -> int:
     """How many networks are to be trained for the study's model; 0 where it is there."""
     from infosedd.card import model_id
     from infosedd.fitting import Fitting
+    from infosedd.registry import ModelRegistry
 
     corpus = Corpus.load(home.corpus(corpus_id))
     config = model_config(study, corpus)
-    key = model_id(corpus_id, config, study.seed, parent_of(study, home, corpus_id))
-    there = (home.models / key / "card.json").exists()
+    there = ModelRegistry(home.models).has(model_id(corpus_id, config, study.seed, parent_id))
     return 0 if there else len(Fitting(corpus, config, study.seed).jobs)
 
 

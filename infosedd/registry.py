@@ -52,8 +52,8 @@ class ModelRegistry:
         A training that was killed goes on from its last checkpoint. InputError where ``parent`` may have been
         trained on rows that the new model is judged on.
         """
-        key = model_id(corpus.corpus_id, config, seed, parent.card.model_id if parent else None)
-        if self._has(key):
+        key = _key(corpus, config, seed, parent)
+        if self.has(key):
             shutil.rmtree(self._training(key), ignore_errors=True)  # of a process that came late
             return self.open(key, corpus, device=device), True
         try:
@@ -62,7 +62,7 @@ class ModelRegistry:
         except OSError as error:
             raise SurroundingsError(f"could not write models: {error.strerror}", where=str(self.folder)) from error
         with _held(lock, progress):
-            if self._has(key):
+            if self.has(key):
                 return self.open(key, corpus, device=device), True
             fitting = self._fitting(corpus, config, seed, parent)
             model = ScoreModel.trained(fitting, device=device, progress=progress, stop=stop)
@@ -72,11 +72,11 @@ class ModelRegistry:
     def _fitting(self, corpus: Corpus, config: ModelConfig, seed: int, parent: ScoreModel | None) -> Fitting:
         if parent is not None:
             cards = {card.model_id: card for card in self.cards()}
-            require_unseen(parent, corpus, config, seed, cards, self._corpus_of)
-        key = model_id(corpus.corpus_id, config, seed, parent.card.model_id if parent else None)
-        return Fitting(corpus, config, seed, parent, self._training(key))
+            require_unseen(parent, corpus, config, seed, cards, self.corpus_of)
+        return Fitting(corpus, config, seed, parent, self._training(_key(corpus, config, seed, parent)))
 
-    def _corpus_of(self, corpus_id: str) -> Corpus | None:
+    def corpus_of(self, corpus_id: str) -> Corpus | None:
+        """The corpus of an id; none where it is not at hand."""
         return Corpus.load(self.corpora / corpus_id) if (self.corpora / corpus_id).exists() else None
 
     def _store(self, model: ScoreModel) -> None:
@@ -110,8 +110,8 @@ class ModelRegistry:
 
         So the networks of a model may be trained by several processes, or machines that share the folder.
         """
-        key = model_id(corpus.corpus_id, config, seed, parent.card.model_id if parent else None)
-        if self._has(key):
+        key = _key(corpus, config, seed, parent)
+        if self.has(key):
             return
         fitting, on = self._fitting(corpus, config, seed, parent), resolve_device(device)
         before = torch.get_num_threads()
@@ -131,9 +131,10 @@ class ModelRegistry:
 
     def is_training(self, model_id: str) -> bool:
         """Is a model half trained, by a process that works on it or was killed?"""
-        return self._training(model_id).exists() and not self._has(model_id)
+        return self._training(model_id).exists() and not self.has(model_id)
 
-    def _has(self, model_id: str) -> bool:
+    def has(self, model_id: str) -> bool:
+        """Is the model there, whole?"""
         return (self.path(model_id) / "card.json").exists()
 
     def _training(self, model_id: str) -> Path:
@@ -160,6 +161,10 @@ class ModelRegistry:
             except InputError as error:
                 found[file.parent.name] = error
         return found
+
+
+def _key(corpus: Corpus, config: ModelConfig, seed: int, parent: ScoreModel | None) -> str:
+    return model_id(corpus.corpus_id, config, seed, parent.card.model_id if parent else None)
 
 
 @contextmanager

@@ -31,7 +31,7 @@ MotifsFile = Annotated[
     typer.Option("--motifs", metavar="FILE", help="Known motifs (JASPAR, MEME, TRANSFAC) for the report to place."),
 ]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of training and of every random draw.")]
-Device = Annotated[str | None, typer.Option("--device", help="auto, cpu, cuda, cuda:1 or mps.")]
+Device = Annotated[str | None, typer.Option("--device", help="auto, cpu, cuda or cuda:1.")]
 RunnerName = Annotated[str | None, typer.Option("--runner", help="threads, processes, dask or dask=ADDRESS.")]
 Workers = Annotated[
     int | None, typer.Option("--workers", min=1, help="How many files, networks or measures at once.  [default: 2]")
