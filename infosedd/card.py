@@ -17,7 +17,7 @@ from infosedd.networks import AnyComponent, ComponentConfig
 
 FORMAT_VERSION = 2
 """Of a model's folder: which files, which entries, which named weights."""
-TRAINING_VERSION = 2
+TRAINING_VERSION = 3
 """Counted up when the same corpus, configuration and seed train to another model: what ``auto`` picks, what an
 option means, how training steps. It is in a model's key, so that a model of an older release is trained anew."""
 

@@ -4,8 +4,10 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
+
+WORTH_THE_NAME = 1e-3
+"""Share of all that was learned from which a gain is progress."""
 
 
 class TrainingConfig(BaseModel):
@@ -30,7 +32,7 @@ class TrainingConfig(BaseModel):
         default=600, ge=1, description="least number of steps without progress before convergence is declared"
     )
     evaluate_every: int = Field(default=100, ge=1, description="steps between looks at the held-out loss")
-    evaluation_rows: int = Field(default=4096, ge=1, description="most held-out rows in each look")
+    evaluation_rows: int = Field(default=8192, ge=1, description="most held-out rows in each look")
     average: float = Field(
         default=0.1,
         ge=0,
@@ -55,8 +57,8 @@ class History:
     seconds: float = 0.0
     stage: int = 0
     stage_start: int = 0
-    stage_loss: float | None = None
-    """Held-out loss of the weights that the stage began with; none in the first stage."""
+    progress_step: int = 0
+    """Step of the last look that made progress on the one before it that did, or with which the stage began."""
     anneal_start: int | None = None
     anneal_steps: int = 0
     residual_gain_nats: float | None = None
@@ -75,6 +77,11 @@ class History:
         """Number of the look after which the last tenth of training came."""
         return max(0, int(0.9 * (len(self.held_out) - 1)) - 1)
 
+    def is_progress(self, gain: float, std_error: float) -> bool:
+        """Is a gain in held-out loss (nats) more than chance, and worth the name beside all that was learned?"""
+        learned = self.held_out[0] - min(self.held_out)
+        return gain > max(std_error, WORTH_THE_NAME * learned)
+
     @property
     def still_falls(self) -> bool:
         """Is the last gain larger than chance makes it? Yes where that can't be told."""
@@ -84,7 +91,7 @@ class History:
     def begin_stage(self, step: int) -> None:
         self.stage += 1
         self.stage_start, self.anneal_start, self.anneal_steps = step, None, 0
-        self.stage_loss = self.best_loss
+        self.progress_step = step
 
 
 class Pace:
@@ -146,7 +153,7 @@ class Pace:
         if self.history.anneal_start is not None:
             length = self.history.anneal_start + self.history.anneal_steps - self.history.stage_start
         else:
-            wait = self._patience(step) - (step - self.history.best_step)
+            wait = self._patience(step) - (step - self.history.progress_step)
             length = in_stage + max(0.0, wait) + max(self.SMALLEST_ANNEAL, 0.3 * in_stage)
         return (self.history.stage + min(1.0, in_stage / length)) / self.n_stages
 
@@ -169,24 +176,13 @@ class Pace:
         return self.config.seconds * (self.history.stage + 1) / self.n_stages
 
     def _patience(self, step: int) -> float:
-        """Half of it before a residual: a plateau there is the residual's to leave."""
+        """Less before a residual: a plateau there is the residual's to leave."""
         before_residual = self.history.stage < self.n_stages - 1
-        least = self.config.patience / 2 if before_residual else self.config.patience
-        return max(least, 0.4 * (step - self.history.stage_start))
+        least, share = (self.config.patience / 2, 0.25) if before_residual else (self.config.patience, 0.4)
+        return max(least, share * (step - self.history.stage_start))
 
     def _has_stalled(self, step: int) -> bool:
-        """No progress worth the name for a while: progress is measured against all that was learned."""
-        if step - self.history.stage_start < self._patience(step):
-            return False
-        history = self.history
-        looks = zip(history.steps, history.held_out, strict=True)
-        later = [(at, loss) for at, loss in looks if at > history.stage_start]
-        start = history.held_out[0] if history.stage_loss is None else history.stage_loss
-        losses = np.minimum.accumulate([start, *(loss for _, loss in later)])
-        learned = history.held_out[0] - losses[-1]
-        near_best = int(np.argmax(losses <= losses[-1] + 1e-3 * learned))
-        since = [history.stage_start, *(at for at, _ in later)][near_best]
-        return step - since >= self._patience(step)
+        return step - self.history.progress_step >= self._patience(step)
 
 
 def _cosine(done: float) -> float:

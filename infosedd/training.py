@@ -120,6 +120,8 @@ class Trainer:
         self._settled = [p.detach().clone() for p in network.parameters()]
         self._lowest: list[Tensor] = []
         """For each look since ``history.last_tenth``, the rows' losses at the lowest look so far."""
+        self._mark = torch.empty(0)
+        """The rows' losses that progress is measured from: those at ``history.progress_step``."""
         self._begin()
 
     def _begin(self) -> None:
@@ -147,7 +149,7 @@ class Trainer:
             self._look(held_out)
         self._run_stage(training, held_out, started)
         if self.network.has_residual and self.history.stage == 0:
-            self._settle()
+            self._settle(held_out)
             self._run_stage(training, held_out, started)
         if self.network.has_residual:
             self._judge_residual(held_out)
@@ -198,11 +200,12 @@ class Trainer:
             torch._foreach_copy_(self._best, self._average)
             self.history.best_step, self.history.best_loss = self.step, _mean(last, held_out)
 
-    def _settle(self) -> None:
+    def _settle(self, held_out: list[tuple]) -> None:
         """Begin the residual's stage from the best weights of the stage before."""
         for values in (self._settled, self._average):
             torch._foreach_copy_(values, self._best)
         self._load_into_network(self._best)
+        self._mark = self._losses(self._best, held_out).float()
         self.history.begin_stage(self.step)
         self._begin()
         self._save()
@@ -316,11 +319,14 @@ class Trainer:
         if history.best_loss is None or loss < history.best_loss:
             history.best_step, history.best_loss = self.step, loss
             torch._foreach_copy_(self._best, self._average)
-        is_lowest = not history.held_out or loss < min(history.held_out)
+        is_first = not history.held_out
+        is_lowest = is_first or loss < min(history.held_out)
         self._lowest.append(losses.float() if is_lowest else self._lowest[-1])
         history.steps.append(self.step)
         history.held_out.append(loss)
         self._lowest = self._lowest[history.last_tenth - len(history.held_out) :]
+        if is_first or history.is_progress(*self._paired(self._mark.double(), losses, batches)):
+            history.progress_step, self._mark = self.step, losses.float()
 
     def _load_into_network(self, values: list[Tensor]) -> None:
         with torch.no_grad():
@@ -336,7 +342,7 @@ class Trainer:
         if self.checkpoint is None:
             return
         tensors = {f"{kind}.{i}": value for kind, values in self._state().items() for i, value in enumerate(values)}
-        tensors["lowest"] = torch.stack(self._lowest)
+        tensors["lowest"], tensors["mark"] = torch.stack(self._lowest), self._mark
         facts = {"step": str(self.step), "history": json.dumps(self.history.__dict__)}
         write_state(self.checkpoint, tensors, facts, "the state of training")
 
@@ -364,7 +370,7 @@ class Trainer:
                 for kind, values in self._state().items()
                 for i, value in enumerate(values)
             ]
-            lowest = tensors["lowest"]
+            lowest, mark = tensors["lowest"], tensors["mark"]
         except (KeyError, TypeError, ValueError):
             return False
         if any(value.shape != found.shape for value, found in pairs):
@@ -373,7 +379,7 @@ class Trainer:
         with torch.no_grad():
             for value, found in pairs:
                 value.copy_(found)
-        self._lowest = [*lowest]
+        self._lowest, self._mark = [*lowest], mark
         return True
 
 

@@ -90,16 +90,38 @@ def test_gains_are_told_from_the_weights_that_are_kept() -> None:
     assert trainer.history.best_loss == pytest.approx(first)
 
 
-def test_a_residual_is_not_idle_that_gains_on_what_it_began_with() -> None:
-    config = TrainingConfig(patience=100)
-    looks = [10.0, 6.0, 7.0, 6.9, 6.8, 6.7, 6.6, 6.5, 6.4, 6.3]
-    history = History(steps=[100 * i for i in range(len(looks))], held_out=looks, best_loss=7.0)
-    history.begin_stage(200)
-    assert history.stage_loss == 7.0
-    pace = Pace(config, history, 2)
-    assert not pace._has_stalled(900)
-    history.held_out[3:] = [7.0] * 7
-    assert pace._has_stalled(900)
+def test_progress_is_more_than_chance_and_worth_the_name() -> None:
+    history = History(held_out=[10.0, 4.0])
+    assert history.is_progress(gain=0.1, std_error=0.05)
+    assert not history.is_progress(gain=0.1, std_error=0.2)
+    assert not history.is_progress(gain=0.005, std_error=0.0)
+
+
+def test_a_level_phase_ends_once_progress_is_long_ago() -> None:
+    """In the first of two stages after a quarter of the steps so far, in the last after four tenths."""
+    history = History(progress_step=3000)
+    before, last = (Pace(TrainingConfig(patience=100), history, n_stages) for n_stages in (2, 1))
+    assert not before._has_stalled(3900)
+    assert before._has_stalled(4000)
+    assert not last._has_stalled(4900)
+    assert last._has_stalled(5000)
+
+
+def test_progress_is_measured_from_the_last_look_that_made_some() -> None:
+    """Small gains add up, and a residual's stage begins afresh."""
+    layout = layout_of(x=(2, 3))
+    trainer = trainer_of(layout)
+    tokens = torch.randint(0, 3, (200, 2), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
+    held_out = trainer._held_out_batches(Data(tokens))
+    trainer._look(held_out)
+    mark = trainer._mark.clone()
+    for step, gain in ((100, 0.0), (200, 1.0), (300, 0.0)):
+        trainer.step = step
+        trainer._mark = mark + gain
+        trainer._look(held_out)
+    assert trainer.history.progress_step == 200
+    trainer._settle(held_out)
+    assert trainer.history.progress_step == 300
 
 
 def test_a_groups_rows_are_one_witness() -> None:
