@@ -43,7 +43,7 @@ def parse_options(
     try:
         return model.model_validate(dict(options))
     except ValidationError as failure:
-        raise _explained(failure, model, error, connector) from failure
+        raise _explained(failure, model, error, connector) from None
 
 
 def describe_options(model: type[BaseModel], prefix: str = "") -> Iterator[OptionInfo]:

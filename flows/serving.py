@@ -59,7 +59,7 @@ def check_schedule(schedule: Schedule) -> None:
             f"can't read the schedule: {message}",
             where=f"in --cron {schedule.cron!r} --timezone {schedule.timezone!r}",
             remedy="write five fields, as in '0 3 * * *' for every day at three, and a zone such as Europe/Rome",
-        ) from failure
+        ) from None
 
 
 def _serve(study: Study, home: Home, schedule: Schedule, watched: str | None, runner: Runner, now: bool) -> None:

@@ -34,4 +34,4 @@ def settings(**overrides: object) -> Settings:
     try:
         return Settings(**given)  # pyright: ignore[reportArgumentType]
     except ValidationError as failure:
-        raise explained(failure, Settings, "the settings INFOSEDD_* or the file .env") from failure
+        raise explained(failure, Settings, "the settings INFOSEDD_* or the file .env") from None

@@ -125,7 +125,7 @@ def model_config(study: Study, corpus: Corpus) -> "ModelConfig":
     try:
         config = ModelConfig.model_validate({**study.model, "queries": training_queries(study, corpus)})
     except ValidationError as failure:
-        raise explained(failure, ModelConfig, f"[model] of study {study.name}") from failure
+        raise explained(failure, ModelConfig, f"[model] of study {study.name}") from None
     return _with_order(config, study)
 
 
@@ -160,7 +160,7 @@ def check_measure(spec: MeasureSpec, corpus: Corpus, place: str) -> None:
         _check_blocks(spec, corpus)
     except InputError as error:
         where = f"{error.where}, {place}" if error.where else place
-        raise InputError(error.what, where=where, remedy=error.remedy) from error
+        raise InputError(error.what, where=where, remedy=error.remedy) from None
 
 
 def _check_blocks(spec: MeasureSpec, corpus: Corpus) -> None:

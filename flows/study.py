@@ -279,7 +279,7 @@ def build_study(raw: dict[str, Any], overrides: Sequence[str], where: str) -> St
     try:
         return Study.model_validate(raw)
     except ValidationError as failure:
-        raise explained(failure, Study, f"study {where}") from failure
+        raise explained(failure, Study, f"study {where}") from None
 
 
 def find_study(name_or_path: str) -> Path:
@@ -336,7 +336,7 @@ def question_of(options: Mapping[str, object]) -> MeasureSpec:
     try:
         return MeasureSpec.model_validate(options)
     except ValidationError as failure:
-        raise explained(failure, MeasureSpec, "the question") from failure
+        raise explained(failure, MeasureSpec, "the question") from None
 
 
 def _raw_study(name_or_path: str) -> dict[str, Any]:

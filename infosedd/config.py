@@ -55,20 +55,27 @@ class ModelConfig(BaseModel):
         try:
             return cls.model_validate(options)
         except ValidationError as error:
-            raise input_error(error, cls, where) from error
+            raise input_error(error, cls, where) from None
 
 
 def input_error(error: ValidationError, model: type[BaseModel], where: str) -> InputError:
     """The first problem pydantic found, as one line that names the option.
 
-    Of the ways in which an option that takes several kinds of value failed them all, the one that came
+    Of the ways in which an option that takes several kinds of value failed them all, those that came
     furthest.
     """
     found = error.errors()
     first = max((e for e in found if e["loc"][:1] == found[0]["loc"][:1]), key=lambda e: len(e["loc"]))
-    path = ".".join(str(part) for part in first["loc"] if "[" not in str(part))
+    path = _path(first["loc"])
     if first["type"] == "extra_forbidden":
         known = [*model.model_fields] if len(first["loc"]) == 1 else []
         remedy = near_names(path, known) if known else "leave it out"
         return InputError(f"there is no option {path!r}", where=where, remedy=remedy)
-    return InputError(f"option {path!r} is wrong: {first['msg']}", where=where, remedy=f"it was {first['input']!r:.60}")
+    alike = [e["msg"] for e in found if len(e["loc"]) == len(first["loc"]) and _path(e["loc"]) == path]
+    wrong = f"option {path!r} is wrong: {' or '.join(alike)}"
+    return InputError(wrong, where=where, remedy=f"it was {first['input']!r:.60}")
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    """The option's name, without what pydantic calls the kinds of value that it takes."""
+    return ".".join(str(part) for part in location if "[" not in str(part))

@@ -134,15 +134,10 @@ def hidden_shown(share: float) -> list[Check]:
     return [Check("hidden_shown_share", share, text)] if share > 0 else []
 
 
-def seen_in_training(share: float, by_chance: float, n_rows: int, n_held_out: int) -> list[Check]:
-    """Share of the rows given that the model was trained on; warns where it is beyond that of independent data.
-
-    ``by_chance`` is the share of ``n_held_out`` held-out rows that are among the training rows.
-    """
-    expected = min(1.0, by_chance + 1 / n_held_out)
-    limit = expected + 4 * (expected * (1 - expected) * (1 / n_rows + 1 / n_held_out)) ** 0.5
+def seen_in_training(share: float, by_chance: float) -> list[Check]:
+    """Share of the rows given that the model was trained on; warns above the largest share that chance explains."""
     text = f"{share:.0%} of the rows given are among those that the model was trained on: the value is too high"
-    return [Check("seen_in_training_share", share, text if share > limit else "")]
+    return [Check("seen_in_training_share", share, text if share > by_chance else "")]
 
 
 def terminal(bound: float, estimate: Estimate) -> list[Check]:

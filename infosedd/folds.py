@@ -1,6 +1,7 @@
 """Which rows train a network, which stop its training, and which it is judged on."""
 
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,6 +14,8 @@ MIN_DRAWS = 50
 MIN_HELD_OUT = 10
 MOST_EXACT = 10**9
 """Draws up to which the size of a part is exact; above, it is so in the mean."""
+STD_ERRORS = 4
+"""Standard errors by which the share of rows that training has seen may exceed that of independent data."""
 
 PartName = Literal["training", "validation", "test"]
 
@@ -176,6 +179,16 @@ def duplicate_shares(corpus: Corpus, fold: Fold) -> tuple[float, float]:
     return float(np.average(np.isin(test, keys[fold.training]), weights=draws)), float(
         np.average(repeated, weights=draws)
     )
+
+
+def most_by_chance(share: float, n_held_out: int, ratio: float, n_rows: int) -> float:
+    """The largest share of ``n_rows`` independent rows that chance puts among the rows that were learned from.
+
+    ``share`` is that of ``n_held_out`` held-out rows among training rows, of which there are ``ratio`` times as many
+    where the rows were learned. Both shares are counted, so the difference has the error of both.
+    """
+    expected = min(1.0, share * ratio + 1 / n_held_out)
+    return expected + STD_ERRORS * sqrt(expected * (1 - expected) * (1 / n_rows + 1 / n_held_out))
 
 
 def _own_split(corpus: Corpus, seed: int, validation_share: float) -> Fold:

@@ -27,6 +27,7 @@ import torch
 from torch import Tensor
 
 from infosedd.layout import Layout
+from infosedd.networks.normalise import log_probabilities
 from infosedd.noise import Draw, Noise
 from infosedd.scores import Score
 
@@ -141,7 +142,7 @@ def predict(score: Score, clean_tokens: Tensor, draw: Draw, side: Side, names: S
             there = layout.slice_of(name)
             own = draw.process.log_evidence(draw.tokens[:, there], log_posterior.shape[-1], draw.sigma_bar)
             out[name] = log_posterior + own * unseen[there][:, None]
-    return {name: log_posterior.log_softmax(-1) for name, log_posterior in out.items()}
+    return {name: log_probabilities(log_posterior) for name, log_posterior in out.items()}
 
 
 def _terms(tokens: Tensor, draw: Draw, there: slice, log_p: Tensor, log_q: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,7 +1,6 @@
 """Which model a new one may start from: one of the same kind that has not seen the rows it will be judged on."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +10,7 @@ from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
 from infosedd.fitting import components_for, mix_of
-from infosedd.folds import Fold, plan_folds, row_keys
+from infosedd.folds import Fold, most_by_chance, plan_folds, row_keys
 from infosedd.layout import Layout
 
 if TYPE_CHECKING:
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
 
 CorpusOf = Callable[[str], Corpus | None]
 """The corpus of an id, or none where it is not at hand."""
-
-STD_ERRORS = 4
-"""Standard errors by which the share of rows seen may exceed that of independent data."""
 
 
 def parent_for(
@@ -95,10 +91,9 @@ def _seen_by(card: ModelCard, corpus: Corpus, folds: Sequence[Fold], corpus_of: 
     for number, fold in enumerate(folds):
         started = theirs[min(number, len(theirs) - 1)]
         learned = np.concatenate([started.training, started.validation])
-        by_chance = np.isin(keys[fold.test], keys[fold.training]).mean() * len(learned) / len(fold.training)
-        by_chance = min(1.0, by_chance + 1 / len(fold.test))
-        limit = by_chance + STD_ERRORS * sqrt(by_chance * (1 - by_chance) / len(fold.test))
-        if np.isin(keys[fold.test], other_keys[learned]).mean() > limit:
+        n, test = len(fold.test), keys[fold.test]
+        own = float(np.isin(test, keys[fold.training]).mean())
+        if np.isin(test, other_keys[learned]).mean() > most_by_chance(own, n, len(learned) / len(fold.training), n):
             return True
     return False
 

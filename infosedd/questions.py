@@ -9,21 +9,16 @@ from typing import Literal, get_args
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from infosedd import diagnostics, measures
 from infosedd.baselines import entropy_baselines, mutual_information_baselines, tokens_of
 from infosedd.blocks import EMPTY, Selection, near_names
-from infosedd.card import ModelCard
-from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
 from infosedd.diagnostics import Check
 from infosedd.errors import InputError
 from infosedd.estimation import Sample
 from infosedd.evaluation import Part, Values, each_of, estimate_from, gains, values_of
-from infosedd.fitting import mix_of
-from infosedd.folds import Fold, duplicate_shares, evenly, row_keys
-from infosedd.layout import Layout
+from infosedd.folds import Fold, duplicate_shares, evenly, most_by_chance, row_keys
 from infosedd.measures import Plan
 from infosedd.networks import ScoreNetwork
 from infosedd.noise import Noise
@@ -31,13 +26,11 @@ from infosedd.orders import needs_random
 from infosedd.pace import History
 from infosedd.parallel import side_by_side
 from infosedd.progress import Countdown, ProgressCallback, silent
-from infosedd.queries import QueryMix, TrainingQuery
 from infosedd.results import Estimate, Mode
+from infosedd.taught import Taught
 
 TRAINING_ROWS = 2000
 """Training rows that the overfitting check looks at."""
-MOST_SAID = 4
-"""Training queries that a message names."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +67,9 @@ class Profile:
         return f"{len(self.estimates)} windows of {self.window} ({self.mode}), the highest {best.x}: {best}"
 
 
-class Questions(ABC):
+class Questions(Taught, ABC):
     """Every measure of a model; ``data=None`` means the held-out rows of the model's own corpus."""
 
-    card: ModelCard
-    config: ModelConfig
-    layout: Layout
     networks: Sequence[Sequence[ScoreNetwork]]
     histories: Sequence[History]
     corpus: Corpus | None
@@ -108,11 +98,6 @@ class Questions(ABC):
         corpus = self.require_corpus()
         parts = [(fold.training, fold.weights(corpus, "training")) for fold in self.folds]
         return min(Sample.of(corpus, rows, weights=w).n_effective(len(rows)) for rows, w in parts)
-
-    @cached_property
-    def mix(self) -> QueryMix:
-        """What training asked."""
-        return mix_of(self.config, self.layout)
 
     @abstractmethod
     def require_corpus(self) -> Corpus:
@@ -330,9 +315,9 @@ class Questions(ABC):
         learned = np.unique(np.concatenate([rows for f in self.folds for rows in (f.training, f.validation)]))
         least = min(len(fold.training) for fold in self.folds)
         share = float(np.isin(row_keys(data), row_keys(corpus)[learned]).mean())
-        by_chance = self.duplicate_shares[0] * len(learned) / least
         n_held_out = len(np.unique(np.concatenate([fold.test for fold in self.folds])))
-        return diagnostics.seen_in_training(share, by_chance, data.n, n_held_out)
+        by_chance = most_by_chance(self.duplicate_shares[0], n_held_out, len(learned) / least, data.n)
+        return diagnostics.seen_in_training(share, by_chance)
 
     def _either_way(self, x: Selection, y: Selection, z: Selection) -> Plan:
         """The plan of I(x; y | z) that noises the smaller side, y where they are equal, if that was learned."""
@@ -343,48 +328,6 @@ class Questions(ABC):
             for noised, clean in (sides if variant == "conditional" else sides[:1])
         ]
         return next((plan for plan in plans if self.untaught(plan) is None), plans[0])
-
-    def require_learned(self, plan: Plan) -> None:
-        """An InputError that names what the model learned, unless training asked for all that the plan looks at."""
-        missing = self.untaught(plan)
-        if missing is None:
-            return
-        noised, shown = missing
-        coarse = self.config.resolved_order == "coarse_to_fine"
-        if coarse:  # a level is learned with all others of the same query
-            noised, shown = plan.targets(), shown & ~plan.targets()
-        targets, clean = (self.layout.selection_of(mask).text for mask in (noised, shown))
-        learned = [_learned(query) for query in self.config.queries] or ["any token from any others"]
-        more = f" and {len(learned) - MOST_SAID} more" if len(learned) > MOST_SAID else ""
-        order = ", coarse to fine" if coarse else ""
-        raise InputError(
-            f"the model has not learned to predict {targets!r} from {clean or 'nothing'!r} with all else hidden",
-            where=f"model {self.card.model_id}, which learned {'; '.join(learned[:MOST_SAID])}{more}{order}",
-            remedy=f"train it with the query noised = {targets!r}, clean = {clean!r}",
-        )
-
-    def untaught(self, plan: Plan) -> tuple[Tensor, Tensor] | None:
-        """Targets and shown tokens, (L,) bool each, of a view that no training query stands for.
-
-        A token alone with nothing shown is counted, not learned, and so are several that are each alone.
-        """
-        for view in plan.views():
-            each = [view.targets] if bool(view.noised.any()) else list(torch.eye(self.layout.seq_len)[view.targets] > 0)
-            alone = self.config.process == "absorbing" or not bool(view.noised.any())
-            if alone and len(each) and int(each[0].sum()) == 1 and not bool(view.clean.any()):
-                continue
-            for targets in each:
-                if not self.mix.teaches(targets, view.clean):
-                    return targets, view.clean
-        return None
-
-    def _require_random_order(self, question: str) -> None:
-        if self.config.resolved_order != "random":
-            raise InputError(
-                f"the model was trained coarse to fine, which does not teach what {question} asks",
-                where=f"model {self.card.model_id}",
-                remedy="train it with order = 'random'",
-            )
 
     def _select(self, expression: str) -> Selection:
         return Selection.parse(expression, self.layout.blocks)
@@ -434,19 +377,6 @@ def _require_disjoint(*selections: Selection) -> None:
 def _require_step(step: int) -> None:
     if step < 1:
         raise InputError(f"a step of {step} positions leads nowhere", remedy="use a whole number of at least 1")
-
-
-def _learned(query: TrainingQuery) -> str:
-    """What a query teaches, in words."""
-    shown = {
-        "all": "",
-        "window": f"windows of {query.window} of ",
-        "all_but_window": f"all but windows of {query.window} of ",
-        "prefix": "the first positions of ",
-        "subset": "any of ",
-    }[query.show]
-    given = " and ".join(filter(None, [f"{shown}{query.clean}" if query.clean else "", query.given]))
-    return f"{query.noised} from {given or 'nothing'}"
 
 
 def _prior(values: Values, y: Selection) -> list[Check]:

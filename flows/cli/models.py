@@ -1,6 +1,8 @@
 """``infosedd models`` and ``infosedd models prune``: the trained models of a home, and making room."""
 
 import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +12,8 @@ from flows.cli.options import AsJson, HomeFolder
 
 if TYPE_CHECKING:
     from flows.pruning import Stored
+
+LOSS = "held-out loss, nats"
 
 
 def register(app: typer.Typer) -> None:
@@ -28,28 +32,16 @@ def models(context: typer.Context, home: HomeFolder = None, as_json: AsJson = Fa
 
     from flows.cli.run import home_of
     from flows.pruning import stored_models
-    from flows.show import show_table
+    from infosedd.registry import ModelRegistry
 
-    found = stored_models(home_of(home))
+    place = home_of(home)
+    found = stored_models(place)
+    for fault in ModelRegistry(place.models).faults().values():
+        print(f"warning: {fault}", file=sys.stderr)
     if as_json:
         print(json.dumps([asdict(model.card) for model in found], indent=1, default=str))
         return
-    rows = [
-        [
-            m.card.model_id,
-            m.card.corpus_name,
-            ", ".join(m.studies) or "-",
-            m.card.network,
-            f"{m.card.n_parameters:,}",
-            f"{m.card.held_out_loss_nats:.4f}",
-            f"{m.card.train_seconds:.0f}",
-            m.card.created_at[:16].replace("T", " "),
-            f"{m.n_bytes / 1e6:.1f}",
-        ]
-        for m in found
-    ]
-    columns = ["model", "corpus", "studies", "network", "parameters", "held-out loss, nats", "seconds", "made", "MB"]
-    show_table(columns, rows)
+    _show(found, "model", "corpus", "studies", "network", "parameters", LOSS, "seconds", "made", "MB")
 
 
 def prune(
@@ -70,7 +62,7 @@ def prune(
     if not dry_run:
         carry_out(place, planned)
     if planned.gone:
-        _show(planned.gone)
+        _show(planned.gone, "model", "corpus", "studies", "made", "MB", "still named by")
     verb = "would be removed" if dry_run else "removed"
     print(f"{len(planned.gone)} {_models(len(planned.gone))} {verb}, {planned.n_bytes / 1e6:.1f} MB; "
           f"{len(planned.kept)} {_models(len(planned.kept))} kept")  # fmt: skip
@@ -83,21 +75,27 @@ def _first(*folders: Path | None) -> Path | None:
     return next((folder for folder in folders if folder is not None), None)
 
 
-def _show(gone: "tuple[Stored, ...]") -> None:
+def _show(found: "Sequence[Stored]", *columns: str) -> None:
     from flows.show import show_table
 
-    rows = [
-        [
-            m.card.model_id,
-            m.card.corpus_name,
-            ", ".join(m.studies) or "-",
-            m.card.created_at[:16].replace("T", " "),
-            f"{m.n_bytes / 1e6:.1f}",
-            "; ".join(m.named_by) or "-",
-        ]
-        for m in gone
-    ]
-    show_table(["model", "corpus", "studies", "made", "MB", "still named by"], rows)
+    show_table(columns, [[cells[column] for column in columns] for cells in map(_cells, found)])
+
+
+def _cells(model: "Stored") -> dict[str, str]:
+    """All that a table says of a model, by column."""
+    card = model.card
+    return {
+        "model": card.model_id,
+        "corpus": card.corpus_name,
+        "studies": ", ".join(model.studies) or "-",
+        "network": card.network,
+        "parameters": f"{card.n_parameters:,}",
+        LOSS: f"{card.held_out_loss_nats:.4f}",
+        "seconds": f"{card.train_seconds:.0f}",
+        "made": card.created_at[:16].replace("T", " "),
+        "MB": f"{model.n_bytes / 1e6:.1f}",
+        "still named by": "; ".join(model.named_by) or "-",
+    }
 
 
 def _models(n: int) -> str:

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from infosedd.layout import Layout
 from infosedd.networks.component import Component, ComponentConfig, Features, key
+from infosedd.networks.normalise import log_probabilities
 
 MOST_SURPRISE = 6.0
 """Nats at which a token's surprise is cut, so that one odd token does not drown the others."""
@@ -101,7 +102,7 @@ class ScoreNetwork(nn.Module):
             asked = [name for name in targets if name in self.learned]
             for component in residuals:
                 _add(total, {name: logits * anything for name, logits in component(features, asked).items()})
-        return {name: logits.log_softmax(-1) for name, logits in total.items()}
+        return {name: log_probabilities(logits) for name, logits in total.items()}
 
     def _marginals(self, tokens: Tensor, visibility: Tensor, names: Sequence[str]) -> dict[str, Tensor]:
         out = {}
@@ -122,7 +123,7 @@ class ScoreNetwork(nn.Module):
             there = self.layout.slice_of(name)
             codes = tokens[:, there].clamp(max=logits.shape[-1] - 1)[..., None]
             marginal = getattr(self, f"log_marginal_{key(name)}").expand_as(logits)
-            ratio = logits.log_softmax(-1).gather(-1, codes) - marginal.gather(-1, codes)
+            ratio = log_probabilities(logits).gather(-1, codes) - marginal.gather(-1, codes)
             out[:, there] = ratio.squeeze(-1).clamp(-MOST_SURPRISE, MOST_SURPRISE)
         return out * (visibility > 0)
 

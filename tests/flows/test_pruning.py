@@ -129,6 +129,22 @@ def test_the_command_says_what_goes_and_a_dry_run_removes_nothing(
     assert {card.model_id for card in ModelRegistry(home.models).cards()} == {old.model_id, new.model_id}
 
 
+def test_a_damaged_model_is_told_of_and_the_others_listed(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    Warehouse(home.path).publish()
+    for day, name in enumerate(("whole", "torn"), 1):
+        add_model(home, name, day)
+    card = home.models / "torn" / "card.json"
+    card.write_text(card.read_text()[:-10])
+    said = []
+    for option in ((), ("--json",)):
+        assert invoke(["models", "--home", str(home.path), *option]) == 0
+        said.append(capsys.readouterr())
+        (warning,) = said[-1].err.splitlines()
+        assert warning.startswith("warning: ") and str(card.parent) in warning and "train it again" in warning
+    assert "whole" in said[0].out and "torn" not in said[0].out
+    assert [card["model_id"] for card in json.loads(said[1].out)] == ["whole"]
+
+
 def test_nothing_to_prune_is_no_error(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     Warehouse(home.path).publish()
     assert invoke(["models", "prune", "--keep", "2", "--home", str(home.path)]) == 0

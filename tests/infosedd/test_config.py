@@ -1,5 +1,7 @@
 """Model configurations: defaults, what is refused and how it is said."""
 
+import traceback
+
 import pytest
 
 from infosedd.config import ModelConfig
@@ -34,6 +36,7 @@ def test_a_configuration_is_json_and_back() -> None:
         ({"training": {"steps": 0}}, "option 'training.steps' is wrong"),
         ({"training": {"budget": "hours"}}, "option 'training.budget' is wrong"),
         ({"network": [{"kind": "resnet"}]}, "option 'network.* is wrong"),
+        ({"network": "mlp"}, "option 'network' is wrong: .*'auto' or .*tuple"),
         ({"network": [{"kind": "transformer", "width": 6, "heads": 4}]}, "multiple of twice the number of heads"),
         ({"queries": [{"clean": "x"}]}, "option 'queries.0.noised' is wrong"),
     ],
@@ -43,3 +46,4 @@ def test_options_that_are_wrong(options: dict, said: str) -> None:
         ModelConfig.parse(options)
     assert "in the model configuration" in str(raised.value)
     assert "\n" not in str(raised.value)
+    assert "pydantic" not in "".join(traceback.format_exception(raised.value))

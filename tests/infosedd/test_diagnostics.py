@@ -160,11 +160,11 @@ def test_hidden_tokens_on_the_shown_side() -> None:
 
 
 def test_rows_that_training_has_seen() -> None:
-    (check,) = diagnostics.seen_in_training(1.0, 0.02, 299, 300)
+    (check,) = diagnostics.seen_in_training(1.0, 0.1)
     assert check.value == 1.0
     assert check.warning.startswith("100% of the rows given are among those that the model was trained on")
-    assert diagnostics.seen_in_training(1.0, 1.0, 299, 300)[0].warning == ""  # few states: all are known
-    assert diagnostics.seen_in_training(0.04, 0.02, 299, 300)[0].warning == ""
+    assert diagnostics.seen_in_training(1.0, 1.0)[0].warning == ""  # few states: all are known
+    assert diagnostics.seen_in_training(0.04, 0.1)[0].warning == ""
 
 
 def test_what_noise_leaves_out() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from infosedd.blocks import Block, Vocabulary
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
-from infosedd.folds import Fold, duplicate_shares, plan_folds
+from infosedd.folds import Fold, duplicate_shares, most_by_chance, plan_folds
 
 
 def corpus(n: int = 200, **columns) -> Corpus:
@@ -188,6 +188,17 @@ def test_duplicates_are_whole_rows_that_training_has_seen() -> None:
     made = Corpus("c", (Block("x", Vocabulary(("a", "b")), 3),), {"x": codes})
     fold = Fold(np.array([0, 1]), np.array([], int), np.array([2, 3, 4]))
     assert duplicate_shares(made, fold) == (pytest.approx(2 / 3), 0.0)
+
+
+def test_the_share_of_rows_that_chance_explains_allows_for_the_error_of_both_shares() -> None:
+    """A quarter of independent rows is among those learned from; and where half of the rows are copies, more."""
+    rng = np.random.default_rng(0)
+    held_out, seen, new = rng.binomial([[200], [200], [100]], 0.25, (3, 2000)) / 200
+    limits = np.array([most_by_chance(share, 200, 1.0, 200) for share in held_out])
+    assert not (seen > limits).any()
+    assert (0.5 + new > limits).all()
+    assert most_by_chance(1.0, 200, 1.0, 200) == most_by_chance(0.5, 200, 3.0, 200) == 1.0  # few states: all are known
+    assert most_by_chance(0.0, 10_000, 1.0, 10_000) < 0.001
 
 
 def test_a_group_on_both_sides_of_the_sources_own_split_is_refused() -> None:

@@ -39,11 +39,12 @@ def test_one_bad_card_does_not_hide_the_others(registry: ModelRegistry) -> None:
     bad = {
         "older": json.dumps({**json.loads(text), "format_version": 1}),
         "torn": text[:-10],
+        "garbled": "\xff" + text,
         "bare": json.dumps({"format_version": json.loads(text)["format_version"]}),
     }
     for name, card in bad.items():
         registry.path(name).mkdir()
-        (registry.path(name) / "card.json").write_text(card)
+        (registry.path(name) / "card.json").write_bytes(card.encode("latin-1"))
     assert [card.model_id for card in registry.cards()] == [good.card.model_id]
     faults = registry.faults()
     assert set(faults) == set(bad)
