@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticUndefined
 
 from connectors.errors import ConnectorError
-from infosedd.blocks import near_names
+from infosedd.validation import explained, models_in
 
 Policy = Literal["drop", "keep", "hide", "error"]
 """What to do with what is not known: drop the sequence, keep it as a symbol, hide the token, or stop."""
@@ -43,7 +43,7 @@ def parse_options(
     try:
         return model.model_validate(dict(options))
     except ValidationError as failure:
-        raise _explained(failure, model, error, connector) from None
+        raise explained(failure, model, f"the options of the {connector} connector", error) from None
 
 
 def describe_options(model: type[BaseModel], prefix: str = "") -> Iterator[OptionInfo]:
@@ -54,54 +54,9 @@ def describe_options(model: type[BaseModel], prefix: str = "") -> Iterator[Optio
             default = "none"
         kind = _kind(field.annotation)
         yield OptionInfo(prefix + name, kind, default, field.description or "")
-        nested = _model_in(field.annotation)
-        if nested is not None:
+        for nested in models_in(field.annotation)[:1]:
             inner = f"{prefix}{name}.<name>." if _is_mapping(field.annotation) else f"{prefix}{name}."
             yield from describe_options(nested, inner)
-
-
-def _explained(
-    failure: ValidationError, model: type[BaseModel], error: type[ConnectorError], connector: str
-) -> ConnectorError:
-    found = failure.errors(include_url=False)
-    first = next((entry for entry in found if entry["type"] == "extra_forbidden"), found[0])
-    path = [part for part in first["loc"] if not _is_noise(part)]
-    where = f"option {'.'.join(map(str, path))!r} of the {connector} connector" if path else f"{connector} connector"
-    if first["type"] == "extra_forbidden":
-        known = _fields_at(model, path[:-1])
-        return error(f"there is no option {path[-1]!r}", where=where, remedy=near_names(str(path[-1]), known))
-    if first["type"] == "missing":
-        return error("a required option is not given", where=where, remedy="run `infosedd connectors` for the options")
-    cause = first.get("ctx", {}).get("error")
-    if isinstance(cause, ConnectorError):
-        return error(cause.what, where=cause.where or where, remedy=cause.remedy)
-    message = first["msg"].removeprefix("Value error, ")
-    return error(f"{message[:1].lower()}{message[1:]}", where=where, remedy=f"it was given as {_shown(first['input'])}")
-
-
-def _is_noise(part: int | str) -> bool:
-    """Names that pydantic adds for the branches of a union, which are not the user's."""
-    return isinstance(part, str) and (
-        part in ("[key]", "int", "str", "float") or part.startswith(("function-", "literal["))
-    )
-
-
-def _fields_at(model: type[BaseModel], path: list[int | str]) -> list[str]:
-    current: Any = model
-    for part in path:
-        fields = getattr(current, "model_fields", {})
-        annotation = fields[part].annotation if part in fields else None
-        current = _model_in(annotation) if annotation is not None else current
-        if current is None:
-            return []
-    return list(getattr(current, "model_fields", {}))
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The first options model inside an annotation such as ``dict[str, Model] | None``."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for part in get_args(annotation) if (found := _model_in(part)) is not None), None)
 
 
 def _is_mapping(annotation: Any) -> bool:

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from flows.validation import fields_at
 from infosedd.blocks import near_names
 from infosedd.errors import InputError
+from infosedd.validation import fields_at
 
 
 def apply_overrides(raw: dict[str, Any], overrides: Sequence[str], model: type[BaseModel]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from flows.validation import explained
+from infosedd.validation import explained
 
 
 class Settings(BaseSettings):

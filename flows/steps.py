@@ -19,10 +19,10 @@ from flows.queries import training_queries
 from flows.settings import settings
 from flows.stored import stored_answer
 from flows.study import MeasureSpec, Source, Study
-from flows.validation import explained
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
 from infosedd.results import Estimate
+from infosedd.validation import explained
 
 if TYPE_CHECKING:
     from infosedd.config import ModelConfig

@@ -33,9 +33,9 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from flows.validation import explained
 from infosedd.blocks import near_names
 from infosedd.errors import InputError
+from infosedd.validation import explained
 
 MeasureName = Literal[
     "mutual_information",

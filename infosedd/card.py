@@ -57,7 +57,9 @@ def load_card(path: Path | str) -> ModelCard:
         raise InputError("no model is stored", where=str(path), remedy="`infosedd models` lists those that are")
     try:
         facts = json.loads(file.read_text())
-    except ValueError as error:  # no JSON, or no UTF-8
+        if not isinstance(facts, dict):
+            raise ValueError("it holds no JSON object")
+    except ValueError as error:  # no JSON, no UTF-8, or no object
         raise InputError(
             f"the model's card can't be read: {error}", where=str(path), remedy="delete the folder and train it again"
         ) from error

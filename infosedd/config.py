@@ -4,14 +4,13 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from infosedd.blocks import near_names
-from infosedd.errors import InputError
 from infosedd.networks import AnyComponent
 from infosedd.orders import Order
 from infosedd.pace import TrainingConfig
 from infosedd.processes import ProcessName
 from infosedd.queries import TrainingQuery
 from infosedd.schedules import ScheduleName
+from infosedd.validation import explained
 
 
 class ModelConfig(BaseModel):
@@ -50,32 +49,9 @@ class ModelConfig(BaseModel):
         return "coarse_to_fine" if self.queries else "random"
 
     @classmethod
-    def parse(cls, options: dict, where: str = "in the model configuration") -> "ModelConfig":
+    def parse(cls, options: dict, place: str = "the model configuration") -> "ModelConfig":
         """Validate plain values; InputError names the first option that is wrong."""
         try:
             return cls.model_validate(options)
         except ValidationError as error:
-            raise input_error(error, cls, where) from None
-
-
-def input_error(error: ValidationError, model: type[BaseModel], where: str) -> InputError:
-    """The first problem pydantic found, as one line that names the option.
-
-    Of the ways in which an option that takes several kinds of value failed them all, those that came
-    furthest.
-    """
-    found = error.errors()
-    first = max((e for e in found if e["loc"][:1] == found[0]["loc"][:1]), key=lambda e: len(e["loc"]))
-    path = _path(first["loc"])
-    if first["type"] == "extra_forbidden":
-        known = [*model.model_fields] if len(first["loc"]) == 1 else []
-        remedy = near_names(path, known) if known else "leave it out"
-        return InputError(f"there is no option {path!r}", where=where, remedy=remedy)
-    alike = [e["msg"] for e in found if len(e["loc"]) == len(first["loc"]) and _path(e["loc"]) == path]
-    wrong = f"option {path!r} is wrong: {' or '.join(alike)}"
-    return InputError(wrong, where=where, remedy=f"it was {first['input']!r:.60}")
-
-
-def _path(location: tuple[int | str, ...]) -> str:
-    """The option's name, without what pydantic calls the kinds of value that it takes."""
-    return ".".join(str(part) for part in location if "[" not in str(part))
+            raise explained(error, cls, place) from None

@@ -108,5 +108,5 @@ def test_synthetic_loads_no_reader():
 
 def test_options_may_name_a_block_like_a_class(tmp_path):
     (tmp_path / "a.csv").write_text("x\na\n")
-    with pytest.raises(errors.TableError, match=r"option 'categories\.Int\.mising'"):
+    with pytest.raises(errors.TableError, match=r"no option 'mising' in 'categories\.Int'.*did you mean 'missing'"):
         connectors.ingest("table", [tmp_path / "a.csv"], {"categories": {"Int": {"mising": "drop"}}}, name="a")
