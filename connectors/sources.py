@@ -6,6 +6,7 @@ by content (gzip and bgzip, xz, bzip2, zstd), not by name.
 """
 
 import bz2
+import errno
 import gzip
 import hashlib
 import io
@@ -29,6 +30,11 @@ from infosedd.errors import SurroundingsError
 PACKAGE_PREFIX = "package:"
 COMPRESSION_SUFFIXES = (".gz", ".bgz", ".xz", ".bz2", ".zst")
 _MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd"}
+
+_PASSING = frozenset(
+    (errno.EIO, errno.EMFILE, errno.ENFILE, errno.ESTALE, errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.ETIMEDOUT)
+)
+"""What the system says when the disk, the network or a limit failed, and the file may be sound."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,12 @@ class Source:
         except (gzip.BadGzipFile, lzma.LZMAError, zlib.error) as cause:
             raise self.fail(f"the compressed file is damaged ({cause})", remedy="fetch or compress it again") from cause
         except OSError as cause:
+            if cause.errno in _PASSING:
+                raise SurroundingsError(
+                    f"can't read the file ({cause.strerror})",
+                    where=f"in {self.uri}",
+                    remedy="the disk, the network or a limit failed: run it again",
+                ) from cause
             if cause.errno is not None:
                 raise self.fail(f"can't read the file ({cause.strerror})", remedy="check its rights") from cause
             raise self.fail(f"the compressed file is damaged ({cause})", remedy="fetch or compress it again") from cause
@@ -134,9 +146,10 @@ def _resolve_one(text: str, error: type[ConnectorError]) -> Source:
     return Source(uri, _checked(path, uri, error), label, error)
 
 
-def split_label(text: str) -> tuple[str, str]:
+def split_label(text: str, folder: Path = Path()) -> tuple[str, str]:
+    """Label and path of ``LABEL=PATH``; no label where a file of ``folder`` has the whole text as its name."""
     match = re.fullmatch(r"([\w.+-]+)=(.+)", text, re.DOTALL)
-    if match is None or Path(text).exists():
+    if match is None or (folder / text).exists():
         return "", text
     return match[1], match[2]
 

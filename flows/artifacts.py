@@ -10,6 +10,7 @@ from io import BytesIO
 from typing import ParamSpec, TypeVar, cast
 from uuid import UUID
 
+import httpx
 from prefect.artifacts import (
     create_link_artifact,
     create_markdown_artifact,
@@ -17,6 +18,7 @@ from prefect.artifacts import (
     create_table_artifact,
     update_progress_artifact,
 )
+from prefect.exceptions import PrefectException
 from prefect.logging import get_run_logger
 
 from flows.pipeline import Outcome
@@ -60,6 +62,7 @@ class _Bar:
         self.log = get_run_logger()
         self.stage, self.told_at = "", time.monotonic()
         self.artifact: UUID | None = None
+        self.failed = False
 
     def __call__(self, progress: Progress) -> None:
         if progress.stage != self.stage:
@@ -70,16 +73,26 @@ class _Bar:
             return
         self.told_at = time.monotonic()
         percent = 100.0 * min(1.0, max(0.0, progress.done))
-        if self.artifact is None:
-            self.artifact = cast(UUID, create_progress_artifact(percent, description=self.stage))
-        else:
-            update_progress_artifact(self.artifact, percent)
+        self._draw(percent)
         if progress.message:
             self.log.info("%s: %.0f %%, %s", self.stage, percent, progress.message)
 
     def finish(self) -> None:
         if self.artifact is not None:
-            update_progress_artifact(self.artifact, 100.0)
+            self._draw(100.0)
+
+    def _draw(self, percent: float) -> None:
+        """Show how far the stage is; a server that fails is told once, and ends the bars of this step, not the step."""
+        if self.failed:
+            return
+        try:
+            if self.artifact is None:
+                self.artifact = cast(UUID, create_progress_artifact(percent, description=self.stage))
+            else:
+                update_progress_artifact(self.artifact, percent)
+        except (PrefectException, httpx.HTTPError) as error:
+            self.failed = True
+            self.log.warning("the progress bar ends, the Prefect server failed: %s: %s", type(error).__name__, error)
 
 
 def show(outcome: Outcome) -> None:

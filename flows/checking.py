@@ -54,7 +54,8 @@ class Wanted:
         for name in self.only:
             if name not in known:
                 raise InputError(f"there is no check {name!r}", where="in --only", remedy=near_names(name, known))
-        asked = set(self.only) or set(CHECKS) | {n for n, on in ((CURVE, self.curve), (NULL, self.null)) if on}
+        added = {n for n, on in ((CURVE, self.curve), (NULL, self.null)) if on}
+        asked = set(self.only or CHECKS) | added
         return tuple(name for name in known if name in asked)
 
     @property

@@ -1,6 +1,7 @@
 """The folder that holds everything a user's runs make: data, models, results, reports."""
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,10 +50,14 @@ class Home:
         return self.runs / f"{run_id}.json"
 
     def keep_study(self, run_id: str, text: str) -> None:
-        """Keep the study of a run, as JSON."""
+        """Keep the study of a run, as JSON, whole or not at all."""
+        partial = self.study_of(run_id).with_suffix(".partial")
         try:
-            self.study_of(run_id).write_text(text)
+            partial.write_text(text, encoding="utf-8")
+            os.replace(partial, self.study_of(run_id))
         except OSError as error:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
             raise SurroundingsError(
                 f"could not keep the study of the run ({error.strerror})",
                 where=str(self.runs),

@@ -9,7 +9,7 @@ from flows.progress import on_terminal, stage
 from flows.queries import asking
 from flows.runners import Runner
 from flows.server import prepare, server_for
-from flows.study import DIVERGENCES, MeasureSpec, Source, Study
+from flows.study import DIVERGENCES, MeasureSpec, Source, Study, kept_study
 from flows.truths import known_answers
 from flows.watching import Watched, files_of
 from infosedd.corpus import Corpus
@@ -95,7 +95,11 @@ def run_alone(study: Study, questions: tuple[MeasureSpec, ...], home: Home, comm
     with on_terminal():
         _check_alone(study, questions)
         corpus_ids = ingest_all(study, home)
-        study = asking(study, questions, Corpus.load(home.corpus(corpus_ids[0]))) if questions else study
+        if questions:
+            corpus = Corpus.load(home.corpus(corpus_ids[0]))
+            for spec in questions:
+                steps.check_measure(spec, corpus, "in the question")
+            study = asking(study, questions, corpus)
         return carry_out(study, home, corpus_ids=corpus_ids, questions=questions, command=command, report=False)
 
 
@@ -125,19 +129,22 @@ def ingest_alone(source: Source, name: str, home: Home) -> Corpus:
 
 
 def latest_run(home: Home, study: str | None) -> str:
-    """Id of the latest completed run, of one study or of any."""
+    """Id of the latest completed run with estimates, of one study or of any; a run of checks only where no other is."""
     from warehouse import queries
 
     rows = queries.run(
         home.path,
         "select run_id from runs where status = 'completed' and (study = $study or $study is null)"
-        " order by started_at desc limit 1",
+        " and exists (from run_estimates as e where e.run_id = runs.run_id)"
+        " order by exists (from checks as c where c.run_id = runs.run_id), started_at desc limit 1",
         {"study": study},
     )
     if rows.is_empty():
         of = f" of study {study!r}" if study else ""
         raise InputError(
-            f"there is no completed run{of}", where=str(home.path), remedy="run `infosedd run STUDY` first"
+            f"there is no completed run{of} with estimates",
+            where=str(home.path),
+            remedy="run `infosedd run STUDY` first",
         )
     return rows["run_id"][0]
 
@@ -145,4 +152,4 @@ def latest_run(home: Home, study: str | None) -> str:
 def study_of_run(home: Home, run_id: str) -> Study | None:
     """The study as a run had it; None for a run of another home."""
     path = home.study_of(run_id)
-    return Study.model_validate_json(path.read_text()) if path.exists() else None
+    return kept_study(path) if path.exists() else None

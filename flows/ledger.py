@@ -29,10 +29,11 @@ _TEXTS = {"title", "description", "citation", "report", "sites"}
 
 @dataclass(frozen=True)
 class Content:
-    """A file and the hash of what it holds; the hash is empty where the file can't be read."""
+    """A file, the hash of what it holds, and what its corpus is called; the hash is empty where it can't be read."""
 
     path: Path
     sha256: str
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,18 @@ class Ledger:
         query = "SELECT sha256 FROM seen WHERE study = ?" + (" AND outcome = 'done'" if retry_failed else "")
         with self._open() as db:
             seen = {row[0] for row in db.execute(query, (fingerprint(study),))}
-            new: dict[str, Content] = {}
-            for path in files:
-                content = Content(path, _sha256(db, path))
-                if content.sha256 not in seen:
-                    new.setdefault(content.sha256 or str(path), content)
+            known = {path: tuple(row) for path, *row in db.execute("SELECT * FROM hashes")}
+        new: dict[str, Content] = {}
+        hashed: list[tuple[str, int, int, str]] = []
+        for path in files:  # takes long: the ledger is open to others meanwhile
+            size, changed_ns, sha256 = row = _hash_row(path, known.get(str(path)))
+            if sha256 and row != known.get(str(path)):
+                hashed.append((str(path), size, changed_ns, sha256))
+            if sha256 not in seen:
+                new.setdefault(sha256 or str(path), Content(path, sha256))
+        if hashed:
+            with self._open() as db:
+                db.executemany("INSERT OR REPLACE INTO hashes VALUES (?, ?, ?, ?)", hashed)
         return list(new.values())
 
     def note(self, study: Study, content: "Content", outcome: str, run_id: str = "") -> None:
@@ -71,6 +79,12 @@ class Ledger:
                 db.executescript(_TABLES)
                 yield db
         except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise SurroundingsError(
+                    f"another command has held the list of seen files for {WAIT_SECONDS:.0f} s",
+                    where=str(self.path),
+                    remedy="wait for that command, or end it, and run this one again",
+                ) from error
             raise SurroundingsError(
                 f"the list of seen files can't be used ({error})",
                 where=str(self.path),
@@ -84,18 +98,17 @@ def fingerprint(study: Study) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
-def _sha256(db: sqlite3.Connection, path: Path) -> str:
-    """Hash of a file's bytes, from the list where size and time of change are as they were; "" if it can't be read."""
+def _hash_row(path: Path, known: tuple | None) -> tuple[int, int, str]:
+    """Size, time of change and hash of a file, the ``known`` ones where the first two are as they were.
+
+    The hash is "" where the file can't be read.
+    """
     try:
         state = path.stat()
-        known = "SELECT sha256 FROM hashes WHERE path = ? AND size = ? AND changed_ns = ?"
-        row = db.execute(known, (str(path), state.st_size, state.st_mtime_ns)).fetchone()
-        if row:
-            return row[0]
+        if known is not None and known[:2] == (state.st_size, state.st_mtime_ns):
+            return known
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
-        return ""  # whoever reads it next says why
-    row = (str(path), state.st_size, state.st_mtime_ns, digest)
-    db.execute("INSERT OR REPLACE INTO hashes VALUES (?, ?, ?, ?)", row)
-    return digest
+        return 0, 0, ""  # whoever reads it next says why
+    return state.st_size, state.st_mtime_ns, digest

@@ -42,11 +42,12 @@ def mark_left_runs(home: Home) -> list[Left]:
 
     warehouse = Warehouse(home.path)
     left = [_left(home, *row) for row in warehouse.unfinished_runs().select("run_id", "flow_run_id").iter_rows()]
-    found = [run for run in left if run is not None]
-    for run in found:
-        warehouse.finish_run(run.run_id, "crashed", run.reason)
+    marked = []
+    for run in (run for run in left if run is not None):
+        if warehouse.finish_run(run.run_id, "crashed", run.reason, only_running=True):
+            marked.append(run)
         _forget(home, run.run_id)
-    return found
+    return marked
 
 
 def _left(home: Home, run_id: str, flow_run_id: str | None) -> Left | None:

@@ -2,6 +2,7 @@
 
 import secrets
 import shlex
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -251,7 +252,7 @@ class Run:
 
     def end_early(self, failure: BaseException, publish: bool) -> None:
         """Write down what ended the run, in which step, and the command that resumes it."""
-        if not isinstance(failure, Exception):  # KeyboardInterrupt, and what Prefect makes of SIGTERM
+        if not isinstance(failure, Exception) or _stopped(failure):  # KeyboardInterrupt, what Prefect makes of SIGTERM
             status, text = "interrupted", "asked to stop"
         elif isinstance(failure, InfoseddError):
             status, text = "failed", str(failure)
@@ -266,6 +267,12 @@ class Run:
                 self.warehouse.publish()
         except SurroundingsError as second:
             failure.add_note(f"the run could not be marked as {status}: {second}")
+
+
+def _stopped(failure: Exception) -> bool:
+    """Was training asked to stop, as a worker is when the run that it belongs to has been stopped?"""
+    training = sys.modules.get("infosedd.training")  # not imported for this: it takes long, and nothing has trained
+    return training is not None and isinstance(failure, training.TrainingStopped)
 
 
 @contextmanager

@@ -85,6 +85,8 @@ def carry_out(home: Home, planned: Plan) -> None:
         try:
             with FileLock(home.models / f".{model_id}.lock", timeout=0):
                 _keep_card(folder / "card.json", home.models / CARDS / f"{model_id}.json")
+                if doomed.exists():  # a prune was killed while it removed an earlier training of the model
+                    shutil.rmtree(doomed)
                 os.rename(folder, doomed)
             shutil.rmtree(doomed)
         except Timeout as error:

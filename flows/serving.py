@@ -1,5 +1,7 @@
 """A schedule on this machine: an embedded server with its UI, and one process that runs what falls due."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +24,20 @@ class Schedule:
 
 
 def serve(
-    study: Study, home: Home, schedule: Schedule, *, port: int, watched: str | None, runner: Runner, now: bool
+    study: Study,
+    home: Home,
+    schedule: Schedule,
+    *,
+    port: int,
+    watched: str | None,
+    runner: Runner,
+    now: bool,
+    other_data: bool = False,
 ) -> None:
-    """Run a study, or a watch of new files, on a schedule until this process is stopped."""
+    """Run a study, or a watch of new files, on a schedule until this process is stopped.
+
+    ``other_data`` says that the study's data is not its own: then its schedule has a name of its own, too.
+    """
     prepare(home)
     if api_url() is None:
         server = EmbeddedServer(home, shown(home, port), port)
@@ -34,7 +47,7 @@ def serve(
     else:
         check_schedule(schedule)
     with surroundings():
-        _serve(study, home, schedule, watched, runner, now)
+        _serve(study, home, schedule, watched, runner, now, other_data)
 
 
 def shown(home: Home, port: int) -> Mapping[str, str]:
@@ -62,15 +75,33 @@ def check_schedule(schedule: Schedule) -> None:
         ) from None
 
 
-def _serve(study: Study, home: Home, schedule: Schedule, watched: str | None, runner: Runner, now: bool) -> None:
+def deployment_name(study: Study, home: Home, watched: str | None, other_data: bool) -> str:
+    """The study's name; with other data than its own, or a watched place, what tells it from its other schedules."""
+    if watched is None and not other_data:
+        return study.name
+    place = None if watched is None else _absolute(watched)
+    of = json.dumps([str(home.path), list(study.source.path), place])
+    return f"{study.name}-{hashlib.sha256(of.encode()).hexdigest()[:8]}"
+
+
+def _serve(
+    study: Study,
+    home: Home,
+    schedule: Schedule,
+    watched: str | None,
+    runner: Runner,
+    now: bool,
+    other_data: bool,
+) -> None:
     from prefect.client.schemas.schedules import CronSchedule
     from prefect.deployments import run_deployment
     from prefect.flows import EntrypointType
     from prefect.flows import serve as serve_deployments
 
     flow, parameters = _what(study, home, watched, runner)
+    name = deployment_name(study, home, watched, other_data)
     deployment = flow.to_deployment(
-        name=study.name,
+        name=name,
         schedule=CronSchedule(cron=schedule.cron, timezone=schedule.timezone),
         parameters=parameters,
         description=study.description,
@@ -84,7 +115,7 @@ def _serve(study: Study, home: Home, schedule: Schedule, watched: str | None, ru
     print(f"UI: {url}   stop with Ctrl-C", flush=True)
     close_left(cast(UUID, deployment.apply()))
     if now:
-        run_deployment(f"{flow.name}/{study.name}", timeout=0)
+        run_deployment(f"{flow.name}/{name}", timeout=0)
     serve_deployments(deployment, print_starting_message=False)
 
 
@@ -114,5 +145,8 @@ def _what(study: Study, home: Home, watched: str | None, runner: Runner) -> tupl
         return study_flow, common
     from flows.watch_flow import watch_flow
 
-    place = str(Path(watched).expanduser().absolute())
-    return watch_flow, {**common, "place": place}
+    return watch_flow, {**common, "place": _absolute(watched)}
+
+
+def _absolute(place: str) -> str:
+    return str(Path(place).expanduser().absolute())

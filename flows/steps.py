@@ -19,6 +19,7 @@ from flows.queries import training_queries
 from flows.settings import settings
 from flows.stored import stored_answer
 from flows.study import MeasureSpec, Source, Study
+from infosedd.blocks import Selection
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
 from infosedd.results import Estimate
@@ -169,10 +170,22 @@ def _check_blocks(spec: MeasureSpec, corpus: Corpus) -> None:
         for second in parts[i + 1 :]:
             if first.overlaps(second):
                 raise InputError(f"{first.text!r} and {second.text!r} overlap", remedy="name disjoint positions")
-    if spec.mode != "whole" and spec.window > parts[0].size:
-        raise InputError(
-            f"a window of {spec.window} is longer than {spec.x!r}", remedy=f"it has {parts[0].size} positions"
-        )
+    if spec.mode != "whole":
+        _check_windows(spec, corpus)
+
+
+def _check_windows(spec: MeasureSpec, corpus: Corpus) -> None:
+    """What ``Questions.profile`` would refuse once the model is trained."""
+    x = corpus.select(spec.x)
+    block, positions = x.parts[0]
+    if len(x.parts) != 1 or positions[-1] - positions[0] != len(positions) - 1:
+        raise InputError(f"a profile slides over one run of positions of one block, not over {spec.x!r}")
+    if spec.window > x.size:
+        raise InputError(f"a window of {spec.window} is longer than {spec.x!r}", remedy=f"it has {x.size} positions")
+    others = [corpus.select(text).positions(block) for text in (spec.y, spec.z) if text]
+    if spec.mode == "remove" and spec.window + sum(map(len, others)) >= corpus.block(block).length:
+        window = Selection.of({block: positions[: spec.window]}, corpus.blocks)
+        raise InputError(f"nothing is left of {window.text!r} when it is removed", remedy="name a smaller window")
 
 
 def train(study: Study, home: Home, corpus_id: str) -> Trained:

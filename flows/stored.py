@@ -1,4 +1,4 @@
-"""Answers that the warehouse has already: the same study, data, model, seed and question."""
+"""Answers that the warehouse has already: the same study, data, model, seed, question and way of estimating."""
 
 from flows.home import Home
 from flows.study import MeasureSpec, Study

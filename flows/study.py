@@ -50,7 +50,15 @@ MeasureName = Literal[
 DIVERGENCES = ("kl_divergence", "jensen_shannon_divergence")
 """Measures of two corpora, which a study with a [compare] section can ask for."""
 NEEDS_Y = ("mutual_information", "conditional_mutual_information")
-_LABELLED = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
+_ENDINGS = re.compile(
+    r"(?:\.(?:csv|tsv|tab|txt|text|md|jsonl?|ndjson|parquet|pq|arrow|feather|ipc"
+    r"|fa|fasta|fna|faa|ffn|frn|fas|mfa|afa|fq|fastq|gbk?|genbank|bed|narrowpeak|broadpeak|gff3?|gtf"
+    r"|vcf|sites|pfm|jaspar|meme|transfac|gz|bgz|xz|bz2|zst))+$",
+    re.IGNORECASE,
+)
+_LARGEST_STUDY = 1 << 20
+"""Bytes; a longer JSON file is data."""
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def _listed(value: object) -> object:
@@ -276,10 +284,17 @@ def build_study(raw: dict[str, Any], overrides: Sequence[str], where: str) -> St
     from flows.overrides import apply_overrides
 
     apply_overrides(raw, overrides, Study)
+    if overrides:
+        _resolve_paths(raw, Path(), missing=False)
     try:
         return Study.model_validate(raw)
     except ValidationError as failure:
         raise explained(failure, Study, f"study {where}") from None
+
+
+def kept_study(path: Path) -> Study:
+    """The study of a run, as the home keeps it; its paths stay as they are."""
+    return build_study(_read(path), (), str(path))
 
 
 def find_study(name_or_path: str) -> Path:
@@ -315,19 +330,23 @@ def with_motifs(study: Study, path: str) -> Study:
 
 
 def name_of(sources: Sequence[str]) -> str:
-    """What a corpus of these files is called: their names without folders and endings."""
-    return "+".join(Path(_split_label(text)[1]).name.split(".")[0] or "source" for text in sources)
+    """What a corpus of these files is called: their names without folders and the endings of data files."""
+    return "+".join(_ENDINGS.sub("", Path(_split_label(text)[1]).name) or "source" for text in sources)
 
 
 def is_data_file(text: str) -> bool:
-    """Is this the path of a file that is no study?"""
-    return text not in shipped_studies() and Path(text).suffix != ".toml" and Path(text).is_file()
+    """Is this the path of a file that is no study, or LABEL=PATH of one?"""
+    if text in shipped_studies():
+        return False
+    path = Path(_split_label(text)[1]).expanduser()
+    return path.suffix != ".toml" and path.is_file() and not _holds_study(path)
 
 
-def study_of_data(path: str, question: MeasureSpec, overrides: Sequence[str], seed: int | None) -> Study:
-    """A study that asks one question of a data file."""
-    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", name_of([path])).lstrip("-._") or "data"
-    raw = {"name": name, "source": {"path": _absolute(path, Path())}, "measures": [question.model_dump()]}
+def study_of_data(paths: Sequence[str], question: MeasureSpec, overrides: Sequence[str], seed: int | None) -> Study:
+    """A study that asks one question of one or several data files."""
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", name_of(paths)).lstrip("-._") or "data"
+    data = [_absolute(path, Path()) for path in paths]
+    raw = {"name": name, "source": {"path": data}, "measures": [question.model_dump()]}
     return build_study(raw if seed is None else raw | {"seed": seed}, overrides, name)
 
 
@@ -342,14 +361,25 @@ def question_of(options: Mapping[str, object]) -> MeasureSpec:
 def _raw_study(name_or_path: str) -> dict[str, Any]:
     path = find_study(name_or_path)
     raw = _read(path)
-    _resolve_paths(raw, path.parent)
+    _resolve_paths(raw, path.parent, missing=True)
     return raw
+
+
+def _holds_study(path: Path) -> bool:
+    """Is this JSON file a study, as the home keeps them, and no data?"""
+    if path.suffix != ".json" or path.stat().st_size > _LARGEST_STUDY:
+        return False
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError):
+        return False
+    return isinstance(held, dict) and {"name", "measures"} <= held.keys()
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
-        return json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        raw = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"the study is not valid JSON: {error}", where=str(path), remedy="correct the file") from error
     except tomllib.TOMLDecodeError as error:
@@ -358,27 +388,43 @@ def _read(path: Path) -> dict[str, Any]:
         raise InputError("the study is not UTF-8 text", where=str(path), remedy="save it as UTF-8") from error
     except OSError as error:
         raise InputError(f"can't read the study ({error.strerror})", where=str(path), remedy="check rights") from error
+    if not isinstance(raw, dict):
+        raise InputError("the study is not a JSON object", where=str(path), remedy='write {"name": ..., ...}')
+    return raw
 
 
-def _resolve_paths(raw: dict[str, Any], folder: Path) -> None:
-    """Paths in a study file count from the file's folder, wherever the command runs."""
+def _resolve_paths(raw: dict[str, Any], folder: Path, *, missing: bool) -> None:
+    """Make paths absolute: in a study file they count from its folder, wherever the command runs."""
     source = raw.get("source")
     paths = _listed(source.get("path")) if isinstance(source, dict) else None
     if isinstance(source, dict) and isinstance(paths, list) and all(isinstance(path, str) for path in paths):
-        source["path"] = [_absolute(path, folder) for path in paths]
+        of_hub = source.get("connector") == "hub"
+        named = [of_hub and _names_data_set(path) for path in paths]
+        source["path"] = [
+            _absolute(path, folder, missing=missing and not name) for path, name in zip(paths, named, strict=True)
+        ]
     motifs = raw.get("motifs")
     if isinstance(motifs, dict) and isinstance(motifs.get("path"), str):
-        motifs["path"] = _absolute(motifs["path"], folder)
+        motifs["path"] = _absolute(motifs["path"], folder, missing=missing)
 
 
-def _absolute(text: str, folder: Path) -> str:
-    label, path = _split_label(text)
+def _absolute(text: str, folder: Path, *, missing: bool = False) -> str:
+    """A path that counts from ``folder``, made absolute where it is there; ``missing`` ones too if asked."""
+    if text.startswith("package:") or _URL.match(text):
+        return text
+    label, path = _split_label(text, folder)
     candidate = folder / Path(path).expanduser()
-    if path.startswith("package:") or not candidate.exists():
+    if path.startswith("package:") or _URL.match(path) or not (missing or candidate.exists()):
         return text
     return f"{label}={candidate.absolute()}" if label else str(candidate.absolute())
 
 
-def _split_label(text: str) -> tuple[str, str]:
-    match = _LABELLED.fullmatch(text)
-    return (match[1], match[2]) if match and not Path(text).exists() else ("", text)
+def _names_data_set(text: str) -> bool:
+    """May the hub have a data set of this name? ``owner/name`` or ``name``, as the hub connector tells it."""
+    return not text.startswith((".", "/", "~")) and text.count("/") <= 1
+
+
+def _split_label(text: str, folder: Path = Path()) -> tuple[str, str]:
+    from connectors.sources import split_label
+
+    return split_label(text, folder)

@@ -6,6 +6,7 @@ Import this module after ``server.prepare``.
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import httpx
 from prefect import Task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
@@ -40,4 +41,4 @@ def as_task(
 
 def _a_retry_can_help(_: "Task[..., Any]", __: TaskRun, state: "State[Any]") -> bool:
     """The surroundings may recover; wrong input and bugs stay."""
-    return isinstance(state.result(raise_on_failure=False), SurroundingsError)
+    return isinstance(state.result(raise_on_failure=False), (SurroundingsError, httpx.TransportError))

@@ -59,7 +59,9 @@ def watch_flow(
     pool = Runner.parse(chosen.runner, chosen.workers)
     place_of_results = Home.create(home or chosen.home)
     close_in_prefect(mark_left_runs(place_of_results))
-    watched = watch(study, place, place_of_results, partial(_run_all, pool, command), retry_failed=retry_failed)
+    device = None if pool.address else chosen.device  # a cluster's machines have settings of their own
+    run_all = partial(_run_all, pool, command)
+    watched = watch(study, place, place_of_results, run_all, retry_failed=retry_failed, device=device)
     if watched.results:
         create_table_artifact(_rows(watched), key="watch-files", description=f"{study.name} on {place}")
     return _state(watched)
@@ -72,7 +74,7 @@ def _run_all(
         return
     with pool.task_runner() as runner, leash(home) as held:  # let go of first: then the workers stop
         common = {"study": study, "home": home, "command": command, "leash": held}
-        waiting = {runner.submit(FILE, {**common, "path": c.path}): c for c in new}
+        waiting = {runner.submit(FILE, {**common, "path": c.path, "name": c.name}): c for c in new}
         for future in as_completed(list(waiting)):
             content = waiting[future]
             result = future.result(raise_on_failure=False)

@@ -11,6 +11,11 @@ from infosedd.errors import SurroundingsError
 
 _KNOWN = (
     (
+        r"out of memory|could not allocate",
+        "the memory is not enough",
+        "ask for fewer rows or columns",
+    ),
+    (
         r"no space left|disk full|file too large|could not write all bytes|could not write file|quota",
         "the disk is full, or a size limit was reached",
         "free some space and run again: what was committed before is whole, this write left nothing",

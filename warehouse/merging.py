@@ -21,6 +21,11 @@ WHERE excluded.shown_at > shown_at
 _ONLY_THE_LAST = (
     "QUALIFY row_number() OVER (PARTITION BY quantity_id ORDER BY shown_at DESC, created_at DESC, estimate_id DESC) = 1"
 )
+_HOW_IT_ENDED = """
+UPDATE main.runs SET status = i.status, finished_at = i.finished_at, error = i.error
+FROM incoming.main.runs AS i
+WHERE i.run_id = runs.run_id AND runs.status IN ('running', 'crashed') AND i.status NOT IN ('running', 'crashed')
+"""
 _COLUMNS = "e.*, c.name AS corpus_name, coalesce(o.name, e.reference_corpus_id) AS reference_name"
 _SHOWN_BY_RUN = f"""
 SELECT {_COLUMNS}, (SELECT started_at FROM runs WHERE run_id = ?) AS shown_at
@@ -70,8 +75,12 @@ def count_rows(con: duckdb.DuckDBPyConnection, table: str) -> int:
 
 
 def merge_tables(con: duckdb.DuckDBPyConnection, file: Path) -> dict[str, int]:
-    """Add the rows of another warehouse file whose keys are not here yet; rows that are here stay as they are."""
+    """Add the rows of another warehouse file whose keys are not here yet; rows that are here stay as they are.
+
+    But a run that came in while it was running takes over how it ended, from a file that knows.
+    """
     con.execute(f"ATTACH {_quoted(str(file))} AS incoming (READ_ONLY)")
+    con.execute(_HOW_IT_ENDED)
     added = {}
     for table in schema.TABLES:
         columns = ", ".join(_columns(con, table))

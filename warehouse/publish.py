@@ -29,9 +29,9 @@ def publish(home: Path, wait_seconds: float = WAIT_SECONDS) -> Path:
     return target
 
 
-def backup(home: Path, target: Path, wait_seconds: float = WAIT_SECONDS) -> Path:
+def backup(home: Path | str, target: Path, wait_seconds: float = WAIT_SECONDS) -> Path:
     """Write all that is committed to a new file, while flows run; an existing file is an InputError."""
-    target = Path(target)
+    home, target = Path(home), Path(target)
     if target.exists():
         raise InputError("the backup would overwrite a file", where=str(target), remedy="name a new file")
     if not (home / WRITER_FILE).exists() and not (home / PUBLISHED_FILE).exists():

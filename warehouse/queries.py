@@ -17,9 +17,10 @@ from warehouse import schema
 from warehouse.connect import PUBLISHED_FILE, reading
 from warehouse.examples import Example, examples
 from warehouse.failures import first_line, is_trouble, surroundings_error
+from warehouse.records import Origin
 
 __all__ = ["Example", "examples", "run", "schema_version", "stored_estimates", "text_of", "with_text_columns"]
-_UNKNOWN_TO_POLARS = re.compile(r"\b(INTERVAL|UNION|BIT|TIME WITH TIME ZONE)\b")
+_UNKNOWN_TO_POLARS = re.compile(r"\b(INTERVAL|UNION|BIT|TIME WITH TIME ZONE)\b|\bMAP\((STRUCT|MAP|[^,]*\])")
 _ALLOWED = {"SELECT", "EXPLAIN", "MULTI"}  # MULTI: PIVOT, which DuckDB runs as several selects
 _OUTSIDE = "read-only, no files, ATTACH, COPY, INSTALL or settings: write results with `infosedd sql --output FILE`"
 
@@ -54,8 +55,11 @@ def stored_estimates(
     """Estimates that are stored for a study, corpus, model (and seed), each main one with its others.
 
     With ``reference_model_id`` the divergences from that model, else what has no reference. Empty where
-    nothing is published yet. Pointwise values stay in the warehouse.
+    nothing is published yet. Pointwise values stay in the warehouse. Estimates of another ``ESTIMATION_VERSION``
+    are left out.
     """
+    from warehouse.rows import estimate_id
+
     if not (Path(home) / PUBLISHED_FILE).exists():
         return []
     found = run(
@@ -68,17 +72,25 @@ def stored_estimates(
     )
     families: dict[tuple, list[Estimate]] = {}
     for row in found.iter_rows(named=True):
+        estimate = _estimate_of(row)
+        origin = Origin(study, corpus_id, model_id, row["seed"], row["reference_corpus_id"], reference_model_id)
+        if row["estimate_id"] != estimate_id(estimate, origin):
+            continue
         quantity = tuple(row[c] for c in ("measure", "mode", "x", "y", "z", "seed"))
-        families.setdefault(quantity, []).append(_estimate_of(row))
+        families.setdefault(quantity, []).append(estimate)
     return [_with_others(family) for family in families.values()]
 
 
 def with_text_columns(frame: pl.DataFrame, *, only_bytes: bool = False) -> pl.DataFrame:
     """The frame with columns that CSV can't hold as ``text_of`` writes them: lists, maps, structs, times and bytes.
 
-    ``only_bytes`` leaves all but those with bytes in them, for formats that know the others.
+    ``only_bytes`` leaves all but those with bytes, or keys that are not text, for formats that know the others.
     """
-    odd = [name for name, kind in frame.schema.items() if _has_bytes(kind) or not (only_bytes or _is_plain(kind))]
+    odd = [
+        name
+        for name, kind in frame.schema.items()
+        if _has_bytes_or_odd_keys(kind) or not (only_bytes or _is_plain(kind))
+    ]
     return frame.with_columns(
         pl.Series(name, [text_of(value) for value in frame[name].to_list()], dtype=pl.String) for name in odd
     )
@@ -86,7 +98,7 @@ def with_text_columns(frame: pl.DataFrame, *, only_bytes: bool = False) -> pl.Da
 
 def text_of(value: object) -> str | None:
     """A cell as text, the same in tables and in CSV: JSON for lists, maps and structs, hexadecimal for bytes."""
-    value = _as_mapping(value)
+    value = _with_text_keys(_as_mapping(value))
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, (list, dict)):
@@ -98,8 +110,8 @@ def _is_plain(kind: pl.DataType) -> bool:
     return not (kind.is_nested() or isinstance(kind, (pl.Datetime, pl.Time, pl.Duration)))
 
 
-def _has_bytes(kind: pl.DataType) -> bool:
-    return "Binary" in str(kind)
+def _has_bytes_or_odd_keys(kind: pl.DataType) -> bool:
+    return re.search(r"Binary|Map\((?!String|Categorical|Enum)", str(kind)) is not None
 
 
 def _frame(result: duckdb.DuckDBPyRelation) -> pl.DataFrame:
@@ -116,8 +128,15 @@ def _frame(result: duckdb.DuckDBPyRelation) -> pl.DataFrame:
 def _as_mapping(value: Any) -> Any:
     """A map as a dict: some releases of Polars give a list of key and value instead; other values stay."""
     if isinstance(value, list) and value and all(isinstance(v, dict) and set(v) == {"key", "value"} for v in value):
-        return {entry["key"]: entry["value"] for entry in value}
+        return {text_of(entry["key"]): entry["value"] for entry in value}
     return value
+
+
+def _with_text_keys(value: Any) -> Any:
+    """The value with the keys of its maps, at any depth, as text: JSON knows no others."""
+    if isinstance(value, dict):
+        return {text_of(key): _with_text_keys(inner) for key, inner in value.items()}
+    return [_with_text_keys(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _refuse_all_but_a_query(con: duckdb.DuckDBPyConnection, sql: str) -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from infosedd.corpus import Corpus
 from infosedd.results import Estimate
+from infosedd.version import ESTIMATION_VERSION
 from warehouse.records import Card, Check, ExternalScore, Origin, RefusedRow, Truth
 
 _TIME = pl.Datetime("us")
@@ -78,10 +79,11 @@ def digest(*parts: str | int | None) -> str:
 
 
 def estimate_id(estimate: Estimate, origin: Origin) -> str:
-    """Hash of an estimate's natural key."""
+    """Hash of an estimate's natural key, and of the version of the estimation where that is not the first."""
     quantity = (estimate.measure, estimate.mode, estimate.x, estimate.y, estimate.z, estimate.estimator)
     references = (origin.reference_corpus_id, origin.reference_model_id)
-    return digest(origin.study, *quantity, origin.corpus_id, origin.model_id, *references, origin.seed)
+    version = () if ESTIMATION_VERSION == 1 else (ESTIMATION_VERSION,)
+    return digest(origin.study, *quantity, origin.corpus_id, origin.model_id, *references, origin.seed, *version)
 
 
 def flatten(estimates: Sequence[Estimate]) -> list[Estimate]:

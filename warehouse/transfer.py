@@ -14,6 +14,7 @@ import duckdb
 from infosedd.errors import InputError, SurroundingsError
 from warehouse import schema
 from warehouse.connect import PUBLISHED_FILE, reading
+from warehouse.copying import copy_checkpointed
 from warehouse.failures import explained
 from warehouse.rows import now
 from warehouse.writer import Warehouse
@@ -78,6 +79,7 @@ def import_(home: Path | str, source: Path | str, wait_seconds: float | None = N
 
     Returns table -> rows added. Rows that are here stay as they are, so importing twice adds nothing. Files that
     don't match their manifest, and schemas that this release doesn't know, are refused before anything is written.
+    So is a warehouse file that is not checkpointed. Runs that came in as running take over how they ended.
     """
     source = Path(source)
     warehouse = Warehouse(Path(home)) if wait_seconds is None else Warehouse(Path(home), wait_seconds)
@@ -157,7 +159,15 @@ def _load_file(source: Path, copy: Path) -> None:
             "there is nothing to import", where=str(source), remedy="name an exported folder or a warehouse file"
         )
     with explained(source):
-        shutil.copyfile(source, copy)
+        if not copy_checkpointed(source, copy):
+            log = source.with_name(source.name + ".wal")
+            what = f"the database has rows in its log {log} only" if log.exists() else "another program has it open"
+            raise InputError(
+                what,
+                where=str(source),
+                remedy="close the program that has it open, and open it once with DuckDB to CHECKPOINT, "
+                "or name the warehouse.duckdb of its home",
+            )
         con = duckdb.connect(str(copy))
         try:
             if schema.version_of(con, source) == 0:

@@ -68,16 +68,23 @@ class Warehouse:
         )
         return self._insert_new("runs", frame)
 
-    def finish_run(self, run_id: str, status: str = "completed", error: str | None = None) -> None:
-        """Say how a run ended, now; a clock that was set back meanwhile gives a run of 0 seconds."""
+    def finish_run(
+        self, run_id: str, status: str = "completed", error: str | None = None, *, only_running: bool = False
+    ) -> bool:
+        """Say how a run ended, now; a clock that was set back meanwhile gives a run of 0 seconds.
+
+        With ``only_running`` a run that ended already stays as it is. True if the row was changed.
+        """
         if status not in END_STATUSES:
             raise RefusedRow(f"a run can't end as {status!r}", remedy=near_names(status, END_STATUSES))
         with writing(self.home, self.wait_seconds) as con:
             _require(con, "runs", [run_id])
-            con.execute(
-                "UPDATE runs SET status = ?, error = ?, finished_at = greatest(started_at, ?) WHERE run_id = ?",
-                [status, error, rows.now(), run_id],
+            changed = con.execute(
+                "UPDATE runs SET status = ?, error = ?, finished_at = greatest(started_at, ?) "
+                "WHERE run_id = ? AND (status = 'running' OR NOT ?) RETURNING run_id",
+                [status, error, rows.now(), run_id, only_running],
             )
+            return changed.fetchone() is not None
 
     def unfinished_runs(self) -> pl.DataFrame:
         """Runs that are still said to be running, from the writer's file: run_id, study, flow_run_id, started_at."""

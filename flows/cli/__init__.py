@@ -4,10 +4,12 @@ Exit codes: 0 done, 1 a bug, 2 the input was wrong, 3 the surroundings failed, 1
 """
 
 import errno
+import io
 import os
 import signal
 import sys
 from collections.abc import Sequence
+from typing import Any, TextIO
 
 from infosedd.errors import InfoseddError, SurroundingsError
 
@@ -21,6 +23,7 @@ SYSTEM_REFUSED = (
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code; SIGTERM stops it as Ctrl-C does."""
     signal.signal(signal.SIGTERM, _interrupt)
+    sys.stdout = _unread_too(sys.stdout.fileno(), sys.stdout)
     sys.exit(invoke(sys.argv[1:] if arguments is None else arguments))
 
 
@@ -40,9 +43,9 @@ def invoke(arguments: Sequence[str]) -> int:
         code = INTERRUPTED
     except usage_error as error:
         return _fail(_usage_line(error, arguments), 2)
-    except (BrokenPipeError, SystemExit):  # typer leaves with SystemExit where nobody reads the output any more
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except SystemExit as left:  # typer leaves so where nobody reads what the command tells in the middle of its work
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        return SurroundingsError.exit_code if left.code else 0
     except OSError as error:
         if error.errno not in SYSTEM_REFUSED:
             raise
@@ -50,6 +53,24 @@ def invoke(arguments: Sequence[str]) -> int:
     if code == INTERRUPTED:
         return _fail("interrupted; run the same command again to go on", INTERRUPTED)
     return code or 0
+
+
+class _Unread(io.FileIO):
+    """A file that nobody need read: what is written after its reader has gone is dropped."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return memoryview(data).nbytes
+
+
+def _unread_too(descriptor: int, like: TextIO) -> TextIO:
+    """The results, for which a reader that leaves early is no error: the command ends as it would have."""
+    raw = _Unread(descriptor, "wb", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), encoding=like.encoding, errors=like.errors, line_buffering=like.isatty()
+    )
 
 
 def _interrupt(*_: object) -> None:

@@ -8,8 +8,12 @@ import typer
 
 from flows.cli.options import AsJson, Device, HomeFolder, MoreSources, Overrides, Seed, Sources, StudyName, WarmStart
 from flows.cli.run import chosen_study, created_home, typed_command, use_device
+from infosedd.errors import InputError
 
-AnyStudy = Annotated[str, typer.Argument(metavar="STUDY", help="A study that ships, a TOML file, or a data file.")]
+AnyStudy = Annotated[
+    str,
+    typer.Argument(metavar="STUDY", help="A study that ships, a TOML file, or data files, which may be LABEL=PATH."),
+]
 Measure = Annotated[str, typer.Option("--measure", help="mutual_information, entropy, total_correlation ...")]
 BlockX = Annotated[str, typer.Option("--x", help="A block expression: name, name[i] or name[i:j], joined by +.")]
 BlockY = Annotated[str, typer.Option("--y", help="The other block of a mutual information.")]
@@ -134,7 +138,12 @@ def _ask(
 
     spec = question_of(question)
     if is_data_file(name):
-        chosen = study_of_data(name, spec, overrides or (), seed)
+        if source:
+            raise InputError(
+                f"both the file {name!r} and --source give data",
+                remedy="name all files without --source, or a study with it",
+            )
+        chosen = study_of_data([name, *(more_sources or ())], spec, overrides or (), seed)
     else:
         chosen = chosen_study(name, overrides, seed, source, more_sources)
     use_device(device)

@@ -50,4 +50,5 @@ def serve(
     chosen = chosen_study(study, overrides, seed, source, more_sources, warm_start)
     use_device(device)
     where, place = Runner.chosen(runner, workers), created_home(home)
-    serve_study(chosen, place, Schedule(cron, timezone), port=port, watched=watch, runner=where, now=now)
+    when, other_data = Schedule(cron, timezone), bool(source)
+    serve_study(chosen, place, when, port=port, watched=watch, runner=where, now=now, other_data=other_data)

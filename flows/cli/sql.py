@@ -1,6 +1,8 @@
 """``infosedd sql``: read-only queries on the published warehouse."""
 
+import os
 import sys
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -23,7 +25,9 @@ def register(app: typer.Typer) -> None:
 
 def sql(
     query: Annotated[str | None, typer.Argument(metavar="QUERY", help="A query, or - to read it from stdin.")] = None,
-    format: Annotated[Format, typer.Option("--format", help="How to print the rows.")] = Format.table,
+    format: Annotated[
+        Format | None, typer.Option("--format", help="How to print the rows.", show_default="table")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", help="Write the rows to a .parquet file instead.")] = None,
     examples: Annotated[bool, typer.Option("--examples", help="Print useful queries instead.")] = False,
     home: HomeFolder = None,
@@ -37,6 +41,8 @@ def sql(
         return
     if query is None:
         raise InputError("no query is given", remedy="write it in quotes, - for stdin, or see --examples")
+    if output is not None:
+        _check_output(output, format)
     text = sys.stdin.read() if query == "-" else query
     rows = queries.run(home_of(home).path, text)
     if output is not None:
@@ -52,15 +58,28 @@ def sql(
         show_rows(rows)
 
 
-def _write_parquet(rows, output: Path) -> None:
+def _check_output(output: Path, format: Format | None) -> None:
+    if format is not None:
+        raise InputError(
+            f"--format {format} says how rows are printed, and --output {output} writes them as Parquet",
+            remedy="give one of the two; `--format csv > FILE.csv` makes a CSV file",
+        )
     if output.suffix != ".parquet":
         raise InputError("the output is not a Parquet file", where=str(output), remedy="name it FILE.parquet")
+
+
+def _write_parquet(rows, output: Path) -> None:
+    partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
     try:
-        rows.write_parquet(output)
+        rows.write_parquet(partial)
+        os.replace(partial, output)
     except OSError as error:
         raise SurroundingsError(
             f"can't write the rows ({error.strerror or error})",
             where=str(output),
             remedy="check the folder and its rights",
         ) from error
+    finally:
+        with suppress(OSError):
+            partial.unlink()
     print(f"{rows.height} rows written to {output}", file=sys.stderr)

@@ -120,6 +120,26 @@ def test_sql_writes_parquet_and_reads_stdin(infosedd: Run, home: Path, monkeypat
     assert_one_error_line(unwritable, 3, "no/such/rows.parquet")
 
 
+def test_a_failed_output_leaves_the_earlier_file(infosedd: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def half(frame: pl.DataFrame, path: Path) -> None:
+        path.write_bytes(b"half")
+        raise OSError("no space left on device")
+
+    arguments = ("sql", "select 1", "--home", str(home), "--output", "rows.parquet")
+    assert infosedd(*arguments).code == 0
+    before = Path("rows.parquet").read_bytes()
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", half)
+    assert_one_error_line(infosedd(*arguments), 3, "no space left")
+    assert Path("rows.parquet").read_bytes() == before
+    assert not list(Path().glob(".*partial"))
+
+
+def test_an_output_is_refused_before_the_query_runs(infosedd: Run, home: Path) -> None:
+    nonsense = ("sql", "no query at all", "--home", str(home), "--output")
+    assert_one_error_line(infosedd(*nonsense, "rows.txt"), 2, "name it FILE.parquet")
+    assert_one_error_line(infosedd(*nonsense, "rows.parquet", "--format", "csv"), 2, "--format csv", "one of the two")
+
+
 def test_the_home_comes_from_the_option_or_the_variable(
     infosedd: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

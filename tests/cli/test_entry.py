@@ -69,3 +69,26 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT)
     assert result.stdout == "0\n"
     assert result.stderr == ""
+
+
+def test_work_that_ends_because_nobody_reads_its_progress_is_not_done(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; import flows.launch; from flows.cli import main\n"
+        "def launch(*_): [(print(n, file=sys.stderr), time.sleep(0.01)) for n in range(2000)]\n"
+        f"flows.launch.launch = launch; main(['run', 'lac-promoter', '--home', {str(tmp_path / 'home')!r}])"
+    )
+    command = f'{sys.executable} -c "$0" 2>&1 | head -1; echo ${{PIPESTATUS[0]}}'
+    result = subprocess.run(["bash", "-c", command, code], capture_output=True, text=True, cwd=ROOT)
+    assert result.stdout == "0\n3\n"
+    assert result.stderr == ""
+
+
+def test_results_that_nobody_reads_leave_the_exit_code_as_it_is() -> None:
+    code = (
+        "import flows.cli\n"
+        "def invoke(_): print('x' * 100_000, flush=True); return 2\n"
+        "flows.cli.invoke = invoke; flows.cli.main([])"
+    )
+    command = f'{sys.executable} -c "$0" | true; echo ${{PIPESTATUS[0]}}'
+    result = subprocess.run(["bash", "-c", command, code], capture_output=True, text=True, cwd=ROOT)
+    assert (result.stdout, result.stderr) == ("2\n", "")

@@ -1,6 +1,7 @@
 """A long read is told: how far it is, and how long the rest may take."""
 
 import bz2
+import errno
 import gzip
 import lzma
 from collections.abc import Callable
@@ -10,6 +11,7 @@ import pytest
 
 import connectors
 from connectors import watching
+from infosedd.errors import SurroundingsError
 from infosedd.progress import Progress
 
 RECORDS = b"".join(b">%d\n%s\n" % (i, b"ACGT" * 50) for i in range(20_000))
@@ -43,3 +45,14 @@ def test_a_short_read_is_not_worth_a_word(tmp_path) -> None:
 def test_zstd_reads_through_the_watched_file(tmp_path) -> None:
     (tmp_path / "a.fa.zst").write_bytes(pa.compress(RECORDS, codec="zstd", asbytes=True))
     assert connectors.ingest("fasta", [tmp_path / "a.fa.zst"], name="a").n == 20_000
+
+
+def test_a_disk_that_fails_is_not_the_files_fault(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.fa").write_text(">a\nACGT\n")
+
+    def failing(*_: object) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(watching.WatchedFile, "readinto", failing)
+    with pytest.raises(SurroundingsError, match=r"Input/output error.*a\.fa"):
+        connectors.ingest("fasta", [tmp_path / "a.fa"], name="a")

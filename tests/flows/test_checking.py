@@ -146,6 +146,9 @@ def test_wanted_checks_by_name() -> None:
     assert Wanted(curve=True, null=5).names == (*CHECKS, "learning_curve", "permutation_null")
     assert Wanted(only=("permutation_null",)).names == ("permutation_null",)
     assert Wanted(only=("permutation_null",)).n_refits == 20
+    assert Wanted(only=("independence",), curve=True, null=5).names == (
+        "independence", "learning_curve", "permutation_null",
+    )  # fmt: skip
     assert Wanted(null=7).n_refits == 7
 
 

@@ -51,6 +51,25 @@ def small_corpus(rows: list[list[int]], **more) -> Corpus:
     return Corpus(more.pop("name", "small"), (Block("x", DNA, codes.shape[1]),), {"x": codes}, **more)
 
 
+def test_a_profile_over_all_of_several_blocks_is_refused_before_training(tmp_path: Path, home: Home) -> None:
+    path = tmp_path / "two.csv"
+    path.write_text("a,b,label\n" + "AC,GT,p\nCA,TG,q\n" * 50)
+    raw = {
+        "name": "two",
+        "source": {
+            "connector": "table",
+            "path": str(path),
+            "options": {
+                "sequences": {"a": {"column": "a"}, "b": {"column": "b"}}, "categories": {"label": "label"},
+            },
+        },
+        "compare": {},
+        "measures": [{"measure": "jensen_shannon_divergence", "x": "", "mode": "keep", "window": 1}],
+    }  # fmt: skip
+    with pytest.raises(InputError, match=r"slides over one run of positions of one block, not over 'a\+b'"):
+        ingest_all(build_study(raw, (), "two"), home)
+
+
 def test_two_files_are_compared_both_ways_and_by_windows(files: tuple[Path, Path], home: Home) -> None:
     study = study_of(files)
     outcome = carry_out(study, home)

@@ -60,3 +60,16 @@ def test_the_example_of_a_settings_file_names_every_setting(tmp_path: Path, monk
     assert given.model_fields_set == named
     for name in ("home", "device", "runner", "workers", "retries"):  # shown with their defaults
         assert getattr(given, name) == Settings.model_fields[name].default
+
+
+def test_a_study_is_kept_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Home.create(tmp_path)
+    home.keep_study("r1", "first")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(SurroundingsError, match="No space left"):
+        home.keep_study("r1", "second")
+    assert [(path.name, path.read_text()) for path in home.runs.iterdir()] == [("r1.json", "first")]

@@ -66,3 +66,14 @@ def test_a_run_that_ends_leaves_nothing(home: Home) -> None:
         assert list(home.locks.iterdir()) != []
         raise KeyboardInterrupt
     assert list(home.locks.iterdir()) == []
+
+
+def test_a_run_that_completes_while_it_is_looked_at_stays_completed(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Warehouse(home.path).start_run("r1", "mine", None, {})
+    seen = Warehouse(home.path).unfinished_runs()
+    Warehouse(home.path).finish_run("r1")
+    monkeypatch.setattr(Warehouse, "unfinished_runs", lambda _: seen)
+    assert mark_left_runs(home) == []
+    assert status_of(home) == ("completed", "")

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from flows import steps
+from flows.checking import Wanted, carry_out_checks
 from flows.home import Home
 from flows.pipeline import Steps, carry_out
 from flows.queries import asking, training_queries
@@ -95,6 +96,18 @@ def test_an_interruption_is_recorded(study: Study, home: Home) -> None:
     assert list(home.locks.iterdir()) == []
 
 
+def test_training_that_was_asked_to_stop_is_an_interruption(study: Study, home: Home) -> None:
+    from infosedd.training import TrainingStopped
+
+    def stopped(*_: object) -> steps.Trained:
+        raise TrainingStopped(7)
+
+    with pytest.raises(TrainingStopped):
+        carry_out(study, home, Steps(train=stopped), report=False)
+    status, error = rows(home, "select status, error from runs")[0]
+    assert status == "interrupted" and error.startswith("train: asked to stop")
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -105,6 +118,16 @@ def test_an_interruption_is_recorded(study: Study, home: Home) -> None:
         ({"measures": [{"x": "x[3:9]", "y": "label"}]}, ["out of range", "positions 0 to 5"]),
         ({"measures": [{"x": "x", "y": "x[0]"}]}, ["overlap"]),
         ({"measures": [{"x": "x", "y": "label", "mode": "keep", "window": 7}]}, ["window of 7", "6 positions"]),
+        ({"measures": [{"x": "x[0:2]+x[4:6]", "y": "label", "mode": "keep", "window": 2}]}, ["slides over one run"]),
+        (
+            {"measures": [{"x": "label+x[1:]", "y": "x[0]", "mode": "keep", "window": 2}]},
+            ["slides over one run of positions of one block, not over 'label+x[1:]'"],
+        ),
+        ({"measures": [{"x": "x", "y": "label", "mode": "remove", "window": 6}]}, ["nothing is left of 'x'"]),
+        (
+            {"measures": [{"x": "x[1:5]", "y": "x[0]", "z": "x[5]", "mode": "remove", "window": 4}]},
+            ["nothing is left of 'x[1:5]'", "smaller window"],
+        ),
         ({"sites": [{"name": "far", "block": "x", "start": 4, "stop": 9}]}, ["site 'far'", "0 to 5"]),
         ({"model": {"proces": "uniform"}}, ["no option 'proces'", "did you mean 'process'"]),
         ({"model": {"training": {"stps": 3}}}, ["'stps'", "did you mean 'steps'"]),
@@ -215,12 +238,41 @@ def replace_window(spec: MeasureSpec, window: int) -> MeasureSpec:
 def test_the_study_of_a_run_is_kept(study: Study, home: Home) -> None:
     from flows.launch import latest_run, study_of_run
 
-    outcome = carry_out(study, home, questions=(), report=False)
-    assert outcome.answers == ()
+    outcome = carry_out(study, home, questions=study.measures[:1], report=False)
     assert latest_run(home, "small") == outcome.run_id
     assert study_of_run(home, outcome.run_id) == study
     with pytest.raises(InputError, match="no completed run of study 'none'"):
         latest_run(home, "none")
+
+    trained = carry_out(study, home, questions=(), report=False)
+    assert trained.answers == ()
+    checked = carry_out_checks(study, home, Wanted(only=("relabelling",)))
+    assert rows(home, f"select count(*) from checks where run_id = '{checked.run_id}'") == [(1,)]
+    assert latest_run(home, "small") == latest_run(home, None) == outcome.run_id
+
+
+def test_a_kept_study_that_can_not_be_read_is_one_line(study: Study, home: Home) -> None:
+    from flows.launch import study_of_run
+
+    whole = study.model_dump_json()
+    for text, words in (
+        (whole.replace('{"name"', '{"gone":1,"name"', 1), "no option 'gone'"),
+        (whole[:40], "not valid JSON"),
+        ("[]", "not a JSON object"),
+    ):
+        home.keep_study("r1", text)
+        with pytest.raises(InputError, match=words) as caught:
+            study_of_run(home, "r1")
+        assert "r1.json" in str(caught.value)
+
+
+def test_a_question_to_a_trained_study_is_checked_before_training(study: Study, home: Home) -> None:
+    from flows.launch import run_alone
+
+    spec = MeasureSpec(x="x", y="label", mode="remove", window=6)
+    with pytest.raises(InputError, match="nothing is left of 'x' when it is removed, in the question"):
+        run_alone(study, (spec,), home, "")
+    assert not home.models.exists()
 
 
 def test_answers_survive_the_way_to_another_process(study: Study, home: Home) -> None:

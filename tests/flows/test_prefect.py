@@ -1,6 +1,7 @@
 """The flows on a Prefect server: runs and rows belong together, failures are told, one bad file stops none."""
 
 import json
+import logging
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -12,7 +13,8 @@ import pytest
 from flows.home import Home
 from flows.liveness import mark_left_runs
 from flows.study import Study
-from infosedd.errors import InputError
+from infosedd.errors import InputError, SurroundingsError
+from infosedd.progress import Progress
 from warehouse import Warehouse, queries
 
 from .conftest import study_of, write_table
@@ -175,3 +177,35 @@ def test_a_watch_runs_the_good_files_and_tells_the_bad_one(
         assert len({r.process_id for r in watched.results if not r.error}) == 2
     again = watch_flow(quick, str(folder), home.path, runner=runner, return_state=True)
     assert again.is_completed() and again.result().results == ()
+
+
+def test_a_prefect_server_that_fails_ends_the_bar_and_not_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    import httpx
+
+    from flows import artifacts
+
+    told: list[str] = []
+    log = logging.getLogger("bar")
+    monkeypatch.setattr(log, "warning", lambda text, *_: told.append(text))
+    monkeypatch.setattr(artifacts, "get_run_logger", lambda: log)
+    monkeypatch.setattr(artifacts, "SECONDS_BETWEEN", 0.0)
+
+    def gone(*_: object, **__: object) -> None:
+        raise httpx.ConnectError("no server")
+
+    monkeypatch.setattr(artifacts, "create_progress_artifact", gone)
+    bar = artifacts._Bar()
+    for done in (0.1, 0.2):
+        bar(Progress("training", done))
+    bar.finish()
+    assert len(told) == 1
+
+
+def test_a_server_that_is_gone_is_tried_again() -> None:
+    import httpx
+    from prefect.states import Failed
+
+    from flows.tasks import _a_retry_can_help
+
+    for error, again in ((httpx.ConnectError("gone"), True), (SurroundingsError("full"), True), (ValueError(), False)):
+        assert _a_retry_can_help(None, None, Failed(data=error)) is again  # type: ignore[arg-type]

@@ -93,6 +93,16 @@ def test_a_pruned_model_leaves_its_card_and_nothing_else(home: Home) -> None:
     assert not list(home.models.glob("*old*/")) and not list(home.models.glob(".old*pruned*"))
 
 
+def test_what_a_killed_prune_left_does_not_hinder_the_next(home: Home) -> None:
+    add_model(home, "old", 1)
+    add_model(home, "new", 2)
+    left = home.models / ".old-pruned"
+    left.mkdir()
+    (left / "weights.safetensors").write_bytes(b"half")
+    prune(home, plan(home, 1))
+    assert not left.exists() and not (home.models / "old").exists()
+
+
 def test_a_model_in_use_is_left_alone(home: Home) -> None:
     add_model(home, "old", 1)
     add_model(home, "new", 2)

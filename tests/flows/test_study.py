@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.study import Study, load_study, shipped_studies, with_source
+from flows.study import Study, is_data_file, load_study, shipped_studies, with_source
 from infosedd.errors import InputError
 
 MINIMAL = """
@@ -50,7 +50,91 @@ def test_relative_paths_count_from_the_study_file(tmp_path: Path) -> None:
 )
 def test_a_path_is_one_several_or_labelled(tmp_path: Path, given: str, listed: tuple[str, ...]) -> None:
     study = load_study(written(tmp_path, MINIMAL.replace('"data.csv"', given)))
-    assert study.source.path == listed
+    labelled = [text.rpartition("=") for text in listed]
+    assert study.source.path == tuple(f"{label}{equals}{tmp_path / path}" for label, equals, path in labelled)
+
+
+@pytest.mark.parametrize(
+    ("given", "listed"),
+    [
+        ('"none.csv"', "{folder}/none.csv"),
+        ('{ 1 = "a.fa" }', "1={folder}/a.fa"),
+        ('"package:lac.csv"', "package:lac.csv"),
+        ('"https://host/a.csv"', "https://host/a.csv"),
+        ('"owner/name"\nconnector = "hub"', "owner/name"),
+        ('"./saved"\nconnector = "hub"', "{folder}/saved"),
+    ],
+)
+def test_a_file_of_that_name_elsewhere_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, listed: str
+) -> None:
+    folder, elsewhere = tmp_path / "study", tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere.mkdir()
+    for name in ("none.csv", "a.fa", "1=a.fa", "saved"):
+        (elsewhere / name).write_text("other data\n")
+    monkeypatch.chdir(elsewhere)
+    motifs = '[motifs]\npath = "none.txt"\n'
+    study = load_study(written(folder, MINIMAL.replace('"data.csv"', given) + motifs))
+    assert study.source.path == (listed.format(folder=folder),)
+    assert study.motifs is not None and study.motifs.path == str(folder / "none.txt")
+
+
+def test_a_missing_file_is_named_in_full_and_the_command_line_counts_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flows.steps import read
+
+    folder = tmp_path / "study"
+    folder.mkdir()
+    (tmp_path / "data.csv").write_text("a,b\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=f"no such file, {folder}/data.csv"):
+        read(load_study(written(folder, MINIMAL)).source, "mine")
+    given = load_study(folder / "mine.toml", ["source.path=data.csv"])
+    assert given.source.path == (str(tmp_path / "data.csv"),)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "paths"),
+    [
+        (["a.csv", "b.csv"], ("a.csv", "b.csv")),
+        (["p=a.csv", "q=b.csv"], ("p=a.csv", "q=b.csv")),
+        (["a.csv", "--source", "b.csv"], None),
+    ],
+)
+def test_an_estimate_takes_all_the_data_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], paths: tuple[str, ...] | None
+) -> None:
+    from flows import launch
+    from flows.cli import invoke
+
+    seen: list[Study] = []
+
+    def asked(study: Study, *_: object) -> None:
+        seen.append(study)
+        raise InputError("enough")
+
+    monkeypatch.setattr(launch, "run_alone", asked)
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("x,y\nA,B\n")
+    assert invoke(["estimate", *arguments, "--x", "x", "--y", "y", "--home", "home"]) == 2
+    if paths is None:
+        assert seen == []
+    else:
+        resolved = [text.rpartition("=") for text in paths]
+        assert seen[0].source.path == tuple(f"{label}{equals}{tmp_path / path}" for label, equals, path in resolved)
+
+
+def test_json_is_a_study_or_data_by_what_it_holds(tmp_path: Path) -> None:
+    kept, data, lines = (tmp_path / name for name in ("kept.json", "data.json", "lines.json"))
+    kept.write_text(load_study(written(tmp_path, MINIMAL)).model_dump_json())
+    data.write_text('[{"a": 1, "b": 2}]')
+    lines.write_text('{"a": 1}\n{"a": 2}\n')
+    assert [is_data_file(str(path)) for path in (kept, data, lines)] == [False, True, True]
+    with pytest.raises(InputError, match="not a JSON object"):
+        load_study(data)
 
 
 @pytest.mark.parametrize(
@@ -147,6 +231,8 @@ def test_other_data_keeps_the_questions_and_gets_its_own_name() -> None:
     assert study.source.path == ("some/mine.csv.gz",)
     assert study.source.options == load_study("lac-promoter").source.options
     assert with_source(study, ["p=a.fa", "n=b.fa.gz"]).corpus_name == "a+b"
+    assert with_source(study, ["2024.01.csv"]).corpus_name == "2024.01"
+    assert with_source(study, ["lac.v2.FASTA.gz"]).corpus_name == "lac.v2"
 
 
 def test_the_form_of_a_flow_offers_a_name_or_the_options() -> None:

@@ -1,6 +1,7 @@
 """Watching files: only new content, one failure stops none, nothing is lost or doubled."""
 
 import os
+import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -10,9 +11,9 @@ from flows.home import Home
 from flows.ledger import Content, Ledger, fingerprint
 from flows.runners import Runner
 from flows.study import Study
-from flows.watching import FileResult, files_of, one_after_the_other, watch
-from infosedd.errors import InputError
-from warehouse import queries
+from flows.watching import FileResult, files_of, name_in, one_after_the_other, watch
+from infosedd.errors import InputError, SurroundingsError
+from warehouse import Warehouse, queries
 
 from .conftest import study_of, write_table
 
@@ -124,3 +125,84 @@ def test_runners_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
         Runner.parse("dask", 2)
     monkeypatch.setattr("flows.runners.find_spec", lambda _: object())
     assert str(Runner.parse("dask=tcp://host:8786", 2)) == "dask=tcp://host:8786"
+
+
+def test_files_of_one_name_in_several_folders_are_corpora_of_their_own(folder: Path) -> None:
+    pattern = f"{folder}/**/*.csv"
+    assert name_in(pattern, folder / "x" / "a.csv") == "x/a"
+    assert name_in(pattern, folder / "y" / "2024.01.csv.gz") == "y/2024.01"
+    assert name_in(str(folder), folder / "a.csv") == "a"
+
+
+def test_a_folder_whose_name_looks_like_a_pattern_is_a_folder(tmp_path: Path) -> None:
+    odd = tmp_path / "data[1]"
+    odd.mkdir()
+    write_table(odd / "a.csv")
+    assert files_of(str(odd)) == [odd / "a.csv"]
+    assert name_in(str(odd), odd / "a.csv") == "a"
+
+
+def test_a_device_that_is_not_there_ends_the_watch_and_notes_nothing(quick: Study, folder: Path, home: Home) -> None:
+    with pytest.raises(InputError, match="'cuda:99' can't be used"):
+        watch(quick, str(folder), home, one_after_the_other, device="cuda:99")
+    assert len(watch(quick, str(folder), home, pretend, device="cpu").results) == 3
+
+
+def started(home: Home, run_id: str) -> None:
+    Warehouse(home.path).start_run(run_id, "small", None, {})
+
+
+def runs(home: Home) -> list[str]:
+    return [row[0] for row in queries.run(home.path, "select run_id from runs order by 1").rows()]
+
+
+def test_what_is_written_is_published_however_the_watch_ends(
+    quick: Study, folder: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.watching.PUBLISH_SECONDS", 0.0)
+    started(home, "r0")
+    seen: list[list[str]] = []
+
+    def stopped(_: Study, new: Sequence[Content], home: Home) -> Iterable[tuple[Content, FileResult]]:
+        seen.append(runs(home))
+        started(home, "r1")
+        yield new[0], FileResult(new[0].path, "r1")
+        seen.append(runs(home))
+        started(home, "r2")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        watch(quick, str(folder), home, stopped)
+    assert seen == [["r0"], ["r0", "r1"]]
+    assert runs(home) == ["r0", "r1", "r2"]
+
+
+def test_the_ledger_is_open_to_others_while_files_are_hashed(
+    quick: Study, folder: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flows import ledger
+
+    monkeypatch.setattr(ledger, "WAIT_SECONDS", 0.05)
+    digest = ledger.hashlib.file_digest
+
+    def noting(file: object, kind: str) -> object:
+        Ledger.of(home).note(quick, Content(folder / "z.csv", "z"), "done")
+        return digest(file, kind)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ledger.hashlib, "file_digest", noting)
+    assert names(Ledger.of(home).unseen(quick, files_of(str(folder)))) == ["a.csv", "b.csv", "c.csv"]
+    with sqlite3.connect(home.path / "watch.sqlite", isolation_level=None) as db:
+        db.execute("BEGIN IMMEDIATE")
+        with pytest.raises(SurroundingsError, match=r"another command has held .*wait for that command"):
+            Ledger.of(home).note(quick, Content(folder / "a.csv", "a"), "done")
+
+
+def test_two_schedules_of_one_study_have_names_of_their_own(quick: Study, home: Home) -> None:
+    from flows.serving import deployment_name
+    from flows.study import with_source
+
+    assert deployment_name(quick, home, None, other_data=False) == "small"
+    others = [with_source(quick, [name]) for name in ("a.csv", "b.csv")]
+    made = {deployment_name(other, home, None, other_data=True) for other in others}
+    made |= {deployment_name(quick, home, place, other_data=False) for place in ("in", "out")}
+    assert len(made) == 4 and all(name.startswith("small-") for name in made)

@@ -16,6 +16,7 @@ import pytest
 from infosedd.errors import SurroundingsError
 from warehouse import Warehouse, queries
 from warehouse.connect import PUBLISHED_FILE, WRITER_FILE
+from warehouse.failures import surroundings_error
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -304,3 +305,11 @@ def test_a_copy_of_a_damaged_file_is_never_published(home: Path, monkeypatch) ->
     with pytest.raises(SurroundingsError, match="damaged"):
         Warehouse(home).publish()
     assert (home / PUBLISHED_FILE).read_bytes() == before
+
+
+def test_a_lack_of_memory_is_no_fault_of_the_file() -> None:
+    con = duckdb.connect(config={"memory_limit": "20MB", "temp_directory": "", "max_temp_directory_size": "0KiB"})
+    with pytest.raises(duckdb.OutOfMemoryException) as caught:
+        con.execute("SELECT list(range || 'x') FROM range(10000000)")
+    said = str(surroundings_error(caught.value, Path("warehouse.duckdb")))
+    assert "the memory is not enough" in said and "fewer rows or columns" in said and "move" not in said

@@ -169,7 +169,7 @@ def test_what_a_killed_publisher_left_is_swept(home: Path) -> None:
 
 def test_a_backup_holds_all_that_is_committed(home: Path, tmp_path: Path) -> None:
     Warehouse(home).start_run("new", "s")
-    target = publish.backup(home, tmp_path / "safe" / "backup.duckdb")
+    target = publish.backup(str(home), str(tmp_path / "safe" / "backup.duckdb"))
     con = duckdb.connect(str(target), read_only=True)
     assert con.execute("SELECT count(*) FROM runs WHERE run_id = 'new'").fetchall() == [(1,)]
     con.close()

@@ -83,6 +83,34 @@ def test_two_homes_merge_without_duplicates(home: Path, exported: Path, make, tm
     assert merged["latest_estimates"] == after["latest_estimates"]
 
 
+def test_a_run_that_came_in_while_it_was_running_takes_over_how_it_ended(tmp_path: Path) -> None:
+    there, here = Warehouse(tmp_path / "there"), Warehouse(tmp_path / "here")
+    for run_id in ("good", "bad", "dead"):
+        there.start_run(run_id, "s")
+    transfer.import_(here.home, there.publish())
+    here.finish_run("good", "crashed", "ended without a word")
+    there.finish_run("good")
+    there.finish_run("bad", "failed", "no space")
+    there.finish_run("dead", "crashed", "killed")
+    transfer.import_(here.home, there.publish())
+    how = "SELECT run_id, status, error, finished_at IS NULL FROM runs ORDER BY 1"
+    rows = [("bad", "failed", "no space", False), ("dead", "running", None, True), ("good", "completed", None, False)]
+    assert queries.run(here.home, how).rows() == rows
+    here.finish_run("dead", "crashed", "killed")
+    transfer.import_(there.home, here.publish())
+    assert queries.run(there.home, how).rows()[1] == ("dead", "crashed", "killed", False)
+
+
+def test_a_file_with_a_log_beside_it_is_refused(home: Path, tmp_path: Path) -> None:
+    log = home / "warehouse.duckdb.wal"
+    log.write_bytes(b"x")
+    with pytest.raises(InputError, match=r"in its log .*warehouse\.duckdb\.wal only") as caught:
+        transfer.import_(tmp_path / "new", home / "warehouse.duckdb")
+    assert "CHECKPOINT" in str(caught.value) and not (tmp_path / "new").exists()
+    log.unlink()
+    assert transfer.import_(tmp_path / "new", home / "warehouse.duckdb")["runs"] == 4
+
+
 def test_study_names_are_safe_as_folders(home: Path, make, tmp_path: Path) -> None:
     for name in ("../up", "a/b", "123", "x=y'z"):
         Warehouse(home).start_run(f"run {name}", name)

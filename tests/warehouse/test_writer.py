@@ -288,6 +288,26 @@ def test_stored_estimates_come_back_with_their_others(filled: Path, make) -> Non
     assert queries.stored_estimates(filled, make.STUDY, make.corpus().corpus_id, "model-a", 7) == []
 
 
+def test_estimates_of_another_version_of_the_estimation_are_not_reused(
+    home: Path, make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse, corpus_id = Warehouse(home), make.corpus().corpus_id
+    question = (home, make.STUDY, corpus_id, "model-a", 0)
+    assert len(queries.stored_estimates(*question)) == 5
+    monkeypatch.setattr("warehouse.rows.ESTIMATION_VERSION", 2)
+    assert queries.stored_estimates(*question) == []
+    warehouse.start_run("again", make.STUDY)
+    written = warehouse.record_estimates("again", make.STUDY, corpus_id, "model-a", 0, [make.estimate(0.6)])
+    assert (written.added, written.known) == (3, 0)
+    warehouse.publish()
+    assert [e.nats for e in queries.stored_estimates(*question)] == [0.6]
+    latest = "SELECT value_nats FROM latest_estimates WHERE measure = 'mutual_information' AND mode = 'whole' "
+    found = queries.run(home, latest + "AND estimator = 'loss_difference' AND study = ?", [make.STUDY])
+    assert found["value_nats"].to_list() == [0.6]
+    monkeypatch.setattr("warehouse.rows.ESTIMATION_VERSION", 1)
+    assert len(queries.stored_estimates(*question)) == 5
+
+
 def test_nothing_is_stored_before_the_first_run(tmp_path: Path) -> None:
     assert queries.stored_estimates(tmp_path, "s", "c", "m", 0) == []
     with pytest.raises(InputError, match="there is no warehouse yet"):
