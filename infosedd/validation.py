@@ -11,6 +11,9 @@ from infosedd.errors import InputError
 
 ErrorT = TypeVar("ErrorT", bound=InputError)
 
+MOST_SHOWN = 80
+"""Characters that are shown of what an option was given."""
+
 
 def explained(
     failure: ValidationError, model: type[BaseModel], place: str, error: type[ErrorT] | type[InputError] = InputError
@@ -33,8 +36,7 @@ def explained(
         inner = f"{cause.where}, {where}" if cause.where else where
         return error(prefix + cause.what, where=inner, remedy=cause.remedy)
     ways = [_message(e) for e in found if len(e["loc"]) == len(first["loc"]) and _path(e) == path]
-    given = "" if isinstance(first["input"], dict | list) else f"it was given as {first['input']!r:.80}"
-    return error(prefix + " or ".join(ways), where=where, remedy=given)
+    return error(prefix + " or ".join(ways), where=where, remedy=f"it was given as {_cut(repr(first['input']))}")
 
 
 def fields_at(model: type[BaseModel], path: Sequence[int | str]) -> list[str]:
@@ -83,3 +85,7 @@ def _is_branch(part: int | str) -> bool:
 def _message(entry: ErrorDetails) -> str:
     message = entry["msg"].removeprefix("Value error, ")
     return f"{message[:1].lower()}{message[1:]}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
