@@ -20,7 +20,7 @@ from connectors.hub_presets import PRESETS
 from connectors.info import ConnectorInfo
 from connectors.network import require_network
 from connectors.options import parse_options
-from connectors.sources import Source
+from connectors.sources import Source, names_data_set
 from infosedd.blocks import near_names
 from infosedd.corpus import SPLITS, Corpus, Provenance
 
@@ -87,7 +87,7 @@ def _with_preset(sources: Sequence[str], options: Mapping[str, object]) -> tuple
 
 def _load(source: Source, asked: HubOptions) -> "DatasetDict | Dataset":
     local = source.path.exists()
-    if not local and (source.uri.startswith((".", "/", "~")) or source.uri.count("/") > 1):
+    if not local and not names_data_set(source.uri):
         raise HubError(
             "there is no such folder", where=source.uri, remedy="check the path, or give the name of a data set"
         )

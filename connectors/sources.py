@@ -146,6 +146,11 @@ def _resolve_one(text: str, error: type[ConnectorError]) -> Source:
     return Source(uri, _checked(path, uri, error), label, error)
 
 
+def names_data_set(text: str) -> bool:
+    """May the hub have a data set of this name: ``owner/name`` or ``name``?"""
+    return not text.startswith((".", "/", "~")) and text.count("/") <= 1
+
+
 def split_label(text: str, folder: Path = Path()) -> tuple[str, str]:
     """Label and path of ``LABEL=PATH``; no label where a file of ``folder`` has the whole text as its name."""
     match = re.fullmatch(r"([\w.+-]+)=(.+)", text, re.DOTALL)

@@ -1,10 +1,10 @@
 """The folder that holds everything a user's runs make: data, models, results, reports."""
 
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from flows.files import written_whole
 from infosedd.errors import InputError, SurroundingsError
 
 
@@ -51,13 +51,10 @@ class Home:
 
     def keep_study(self, run_id: str, text: str) -> None:
         """Keep the study of a run, as JSON, whole or not at all."""
-        partial = self.study_of(run_id).with_suffix(".partial")
         try:
-            partial.write_text(text, encoding="utf-8")
-            os.replace(partial, self.study_of(run_id))
+            with written_whole(self.study_of(run_id)) as partial:
+                partial.write_text(text, encoding="utf-8")
         except OSError as error:
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
             raise SurroundingsError(
                 f"could not keep the study of the run ({error.strerror})",
                 where=str(self.runs),

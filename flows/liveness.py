@@ -10,6 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from flows.files import written_whole
 from flows.home import Home
 
 
@@ -27,9 +28,8 @@ def alive(home: Home, run_id: str, command: str) -> Iterator[None]:
     """Hold the run's lock, with who runs it and what resumes it beside it."""
     owner = {"pid": os.getpid(), "host": socket.gethostname(), "command": command}
     with FileLock(_lock(home, run_id)):
-        partial = _card(home, run_id).with_suffix(".partial")
-        partial.write_text(json.dumps(owner))
-        os.replace(partial, _card(home, run_id))
+        with written_whole(_card(home, run_id)) as partial:
+            partial.write_text(json.dumps(owner))
         try:
             yield
         finally:

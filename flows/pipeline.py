@@ -2,7 +2,6 @@
 
 import secrets
 import shlex
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from flows.steps import Answer, Trained
 from flows.study import MeasureSpec, Study
 from flows.truths import known_answers, known_of_sides
 from infosedd.corpus import Corpus
-from infosedd.errors import InfoseddError, SurroundingsError
+from infosedd.errors import InfoseddError, SurroundingsError, TrainingStopped
 from infosedd.version import VERSION
 
 if TYPE_CHECKING:
@@ -252,7 +251,8 @@ class Run:
 
     def end_early(self, failure: BaseException, publish: bool) -> None:
         """Write down what ended the run, in which step, and the command that resumes it."""
-        if not isinstance(failure, Exception) or _stopped(failure):  # KeyboardInterrupt, what Prefect makes of SIGTERM
+        # KeyboardInterrupt and what Prefect makes of SIGTERM are no Exception; a stopped worker raises one
+        if isinstance(failure, TrainingStopped) or not isinstance(failure, Exception):
             status, text = "interrupted", "asked to stop"
         elif isinstance(failure, InfoseddError):
             status, text = "failed", str(failure)
@@ -267,12 +267,6 @@ class Run:
                 self.warehouse.publish()
         except SurroundingsError as second:
             failure.add_note(f"the run could not be marked as {status}: {second}")
-
-
-def _stopped(failure: Exception) -> bool:
-    """Was training asked to stop, as a worker is when the run that it belongs to has been stopped?"""
-    training = sys.modules.get("infosedd.training")  # not imported for this: it takes long, and nothing has trained
-    return training is not None and isinstance(failure, training.TrainingStopped)
 
 
 @contextmanager

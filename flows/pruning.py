@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
+from flows.files import written_whole
 from flows.home import Home
 from infosedd.errors import InputError, SurroundingsError
 
@@ -101,9 +102,8 @@ def carry_out(home: Home, planned: Plan) -> None:
 
 def _keep_card(card: Path, target: Path) -> None:
     target.parent.mkdir(exist_ok=True)
-    partial = target.with_name(f".{target.name}.partial")
-    shutil.copyfile(card, partial)
-    os.replace(partial, target)
+    with written_whole(target) as partial:
+        shutil.copyfile(card, partial)
 
 
 _STUDIES = """

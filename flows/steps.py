@@ -19,7 +19,7 @@ from flows.queries import training_queries
 from flows.settings import settings
 from flows.stored import stored_answer
 from flows.study import MeasureSpec, Source, Study
-from infosedd.blocks import Selection
+from infosedd.blocks import EMPTY, Selection
 from infosedd.corpus import Corpus
 from infosedd.errors import InputError
 from infosedd.results import Estimate
@@ -177,15 +177,13 @@ def _check_blocks(spec: MeasureSpec, corpus: Corpus) -> None:
 def _check_windows(spec: MeasureSpec, corpus: Corpus) -> None:
     """What ``Questions.profile`` would refuse once the model is trained."""
     x = corpus.select(spec.x)
-    block, positions = x.parts[0]
-    if len(x.parts) != 1 or positions[-1] - positions[0] != len(positions) - 1:
-        raise InputError(f"a profile slides over one run of positions of one block, not over {spec.x!r}")
+    block, positions = x.one_run(spec.x)
     if spec.window > x.size:
         raise InputError(f"a window of {spec.window} is longer than {spec.x!r}", remedy=f"it has {x.size} positions")
-    others = [corpus.select(text).positions(block) for text in (spec.y, spec.z) if text]
-    if spec.mode == "remove" and spec.window + sum(map(len, others)) >= corpus.block(block).length:
+    if spec.mode == "remove":
+        given = [corpus.select(text) for text in (spec.y, spec.z) if text]
         window = Selection.of({block: positions[: spec.window]}, corpus.blocks)
-        raise InputError(f"nothing is left of {window.text!r} when it is removed", remedy="name a smaller window")
+        window.complement(sum(given, EMPTY), corpus.blocks)
 
 
 def train(study: Study, home: Home, corpus_id: str) -> Trained:

@@ -398,8 +398,10 @@ def _resolve_paths(raw: dict[str, Any], folder: Path, *, missing: bool) -> None:
     source = raw.get("source")
     paths = _listed(source.get("path")) if isinstance(source, dict) else None
     if isinstance(source, dict) and isinstance(paths, list) and all(isinstance(path, str) for path in paths):
+        from connectors.sources import names_data_set
+
         of_hub = source.get("connector") == "hub"
-        named = [of_hub and _names_data_set(path) for path in paths]
+        named = [of_hub and names_data_set(path) for path in paths]
         source["path"] = [
             _absolute(path, folder, missing=missing and not name) for path, name in zip(paths, named, strict=True)
         ]
@@ -417,11 +419,6 @@ def _absolute(text: str, folder: Path, *, missing: bool = False) -> str:
     if path.startswith("package:") or _URL.match(path) or not (missing or candidate.exists()):
         return text
     return f"{label}={candidate.absolute()}" if label else str(candidate.absolute())
-
-
-def _names_data_set(text: str) -> bool:
-    """May the hub have a data set of this name? ``owner/name`` or ``name``, as the hub connector tells it."""
-    return not text.startswith((".", "/", "~")) and text.count("/") <= 1
 
 
 def _split_label(text: str, folder: Path = Path()) -> tuple[str, str]:

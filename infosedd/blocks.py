@@ -170,6 +170,24 @@ class Selection:
     def overlaps(self, other: "Selection") -> bool:
         return any(set(positions) & set(other.positions(name)) for name, positions in self.parts)
 
+    def one_run(self, expression: str) -> tuple[str, tuple[int, ...]]:
+        """The block and positions that a window can slide over; an InputError of ``expression`` for any other."""
+        block, positions = self.parts[0]
+        if len(self.parts) != 1 or positions[-1] - positions[0] != len(positions) - 1:
+            raise InputError(f"a profile slides over one run of positions of one block, not over {expression!r}")
+        return block, positions
+
+    def complement(self, others: "Selection", blocks: Sequence[Block]) -> "Selection":
+        """The other positions of the blocks that it touches, without those of ``others``; an InputError for none."""
+        lengths = {block.name: block.length for block in blocks}
+        rest = {
+            name: sorted(set(range(lengths[name])) - set(positions) - set(others.positions(name)))
+            for name, positions in self.parts
+        }
+        if not any(rest.values()):
+            raise InputError(f"nothing is left of {self.text!r} when it is removed", remedy="name a smaller window")
+        return Selection.of(rest, blocks)
+
     def __add__(self, other: "Selection") -> "Selection":
         """The union of two disjoint selections."""
         if not other.parts:

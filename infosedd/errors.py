@@ -34,6 +34,14 @@ class SurroundingsError(InfoseddError, RuntimeError):
     exit_code = 3
 
 
+class TrainingStopped(InfoseddError):
+    """Training ended early, after ``step`` steps, because it was asked to; its state is saved where it has a place."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+        super().__init__("training was stopped", where=f"after step {step}", remedy="run it again to go on")
+
+
 def _rebuild(kind: type[InfoseddError], what: str, where: str, remedy: str, state: dict) -> InfoseddError:
     error = kind.__new__(kind)
     InfoseddError.__init__(error, what, where=where, remedy=remedy)

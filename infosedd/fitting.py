@@ -18,7 +18,7 @@ from infosedd.card import model_id
 from infosedd.checkpoint import read_state, write_state
 from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
-from infosedd.errors import InputError, SurroundingsError
+from infosedd.errors import InputError, SurroundingsError, TrainingStopped
 from infosedd.estimation import Sample
 from infosedd.folds import Fold, PartName, plan_folds
 from infosedd.layout import Layout
@@ -29,7 +29,7 @@ from infosedd.processes import PROCESSES
 from infosedd.progress import Progress, ProgressCallback
 from infosedd.queries import QueryMix, TrainingQuery
 from infosedd.schedules import SCHEDULES
-from infosedd.training import Data, Trainer, TrainingStopped
+from infosedd.training import Data, Trainer
 
 if TYPE_CHECKING:
     from infosedd.model import ScoreModel

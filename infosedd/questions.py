@@ -121,7 +121,7 @@ class Questions(Taught, ABC):
             raise InputError(f"there is no mode {mode!r}", remedy=near_names(mode, get_args(Mode)))
         named, target, z = self._select(x), self._select(y), self._given(condition)
         _require_disjoint(named, target, z)
-        shown = self._complement(named, target + z) if mode == "remove" else named
+        shown = named.complement(target + z, self.layout.blocks) if mode == "remove" else named
         plan = self._either_way(shown, target, z)
         values = self._values(plan, data)
         measure = "conditional_mutual_information" if z.parts else "mutual_information"
@@ -170,7 +170,7 @@ class Questions(Taught, ABC):
         progress: ProgressCallback = silent,
     ) -> Profile:
         """Mutual information of each window of one block with y: the window alone, or all but it."""
-        block, positions = self._one_run(x)
+        block, positions = self._select(x).one_run(x)
         if not 1 <= window <= len(positions):
             raise InputError(f"a window of {window} does not fit into {x!r} of {len(positions)} positions")
         _require_step(step)
@@ -201,7 +201,7 @@ class Questions(Taught, ABC):
         The values add up to I(x; y | Z), by the chain rule. Train with a query that shows a ``prefix``
         (or a ``subset``) of x.
         """
-        block, positions = self._one_run(x)
+        block, positions = self._select(x).one_run(x)
         _require_step(step)
         first, last = positions[0], positions[-1] + 1
         reports = Countdown(progress, "information added", -(-len(positions) // step))
@@ -334,25 +334,6 @@ class Questions(Taught, ABC):
 
     def _given(self, condition: str | None) -> Selection:
         return self._select(condition) if condition else EMPTY
-
-    def _complement(self, selection: Selection, others: Selection) -> Selection:
-        """The other positions of the blocks that a selection touches, without those of ``others``."""
-        lengths = {block.name: block.length for block in self.layout.blocks}
-        rest = {
-            name: sorted(set(range(lengths[name])) - set(positions) - set(others.positions(name)))
-            for name, positions in selection.parts
-        }
-        if not any(rest.values()):
-            raise InputError(
-                f"nothing is left of {selection.text!r} when it is removed", remedy="name a smaller window"
-            )
-        return Selection.of(rest, self.layout.blocks)
-
-    def _one_run(self, x: str) -> tuple[str, tuple[int, ...]]:
-        selection = self._select(x)
-        if len(selection.parts) != 1 or np.any(np.diff(selection.parts[0][1]) != 1):
-            raise InputError(f"a profile slides over one run of positions of one block, not over {x!r}")
-        return selection.parts[0]
 
     def _require_same_blocks(self, data: Corpus) -> None:
         if data.blocks != self.layout.blocks:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from infosedd.checkpoint import read_facts, read_state, write_state
-from infosedd.errors import InfoseddError, InputError
+from infosedd.errors import InputError, TrainingStopped
 from infosedd.estimation import Sample, mean_and_error
 from infosedd.losses import noise_batch, row_losses
 from infosedd.networks import ScoreNetwork
@@ -48,14 +48,6 @@ class NonFiniteLossError(InputError):
             where=f"at step {step}",
             remedy="lower the learning rate of the network's components",
         )
-
-
-class TrainingStopped(InfoseddError):
-    """Training ended early, after ``step`` steps, because it was asked to; its state is saved where it has a place."""
-
-    def __init__(self, step: int) -> None:
-        self.step = step
-        super().__init__("training was stopped", where=f"after step {step}", remedy="run it again to go on")
 
 
 @dataclass(frozen=True)

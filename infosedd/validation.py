@@ -1,7 +1,7 @@
 """What pydantic found wrong with options, as one line that names the option, its place and the near names."""
 
 from collections.abc import Sequence
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -9,15 +9,13 @@ from pydantic_core import ErrorDetails
 from infosedd.blocks import near_names
 from infosedd.errors import InputError
 
-ErrorT = TypeVar("ErrorT", bound=InputError)
-
 MOST_SHOWN = 80
 """Characters that are shown of what an option was given."""
 
 
 def explained(
-    failure: ValidationError, model: type[BaseModel], place: str, error: type[ErrorT] | type[InputError] = InputError
-) -> ErrorT | InputError:
+    failure: ValidationError, model: type[BaseModel], place: str, error: type[InputError] = InputError
+) -> InputError:
     """The first thing wrong with the options of ``model`` at ``place``, as an ``error`` that says what is known."""
     found = failure.errors(include_url=False)
     first = _first(found)

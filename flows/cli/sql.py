@@ -1,8 +1,6 @@
 """``infosedd sql``: read-only queries on the published warehouse."""
 
-import os
 import sys
-from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +8,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.options import HomeFolder
+from flows.files import written_whole
 from infosedd.errors import InputError, SurroundingsError
 
 
@@ -69,17 +68,13 @@ def _check_output(output: Path, format: Format | None) -> None:
 
 
 def _write_parquet(rows, output: Path) -> None:
-    partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
     try:
-        rows.write_parquet(partial)
-        os.replace(partial, output)
+        with written_whole(output) as partial:
+            rows.write_parquet(partial)
     except OSError as error:
         raise SurroundingsError(
             f"can't write the rows ({error.strerror or error})",
             where=str(output),
             remedy="check the folder and its rights",
         ) from error
-    finally:
-        with suppress(OSError):
-            partial.unlink()
     print(f"{rows.height} rows written to {output}", file=sys.stderr)

@@ -97,7 +97,7 @@ def test_an_interruption_is_recorded(study: Study, home: Home) -> None:
 
 
 def test_training_that_was_asked_to_stop_is_an_interruption(study: Study, home: Home) -> None:
-    from infosedd.training import TrainingStopped
+    from infosedd.errors import TrainingStopped
 
     def stopped(*_: object) -> steps.Trained:
         raise TrainingStopped(7)

@@ -65,8 +65,8 @@ def test_work_stops_when_its_run_is_gone(home: Home) -> None:
 
 
 def test_training_on_a_leash_saves_its_state(table: Path, home: Home) -> None:
+    from infosedd.errors import TrainingStopped
     from infosedd.registry import ModelRegistry
-    from infosedd.training import TrainingStopped
 
     training = {"budget": "steps", "steps": 1_000_000, "batch_size": 32, "evaluate_every": 5}
     endless = study_of(table, model={"network": [{"kind": "pairwise"}], "training": training, "folds": 2})

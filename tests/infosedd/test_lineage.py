@@ -10,11 +10,11 @@ import pytest
 from infosedd.arrays import corpus_of
 from infosedd.config import ModelConfig
 from infosedd.corpus import Corpus
+from infosedd.errors import TrainingStopped
 from infosedd.fitting import Fitting, Job
 from infosedd.lineage import kin, parent_for
 from infosedd.model import ScoreModel
 from infosedd.registry import ModelRegistry
-from infosedd.training import TrainingStopped
 
 PLAIN = {"network": [{"kind": "pairwise"}], "folds": 2}
 TRAINING = {"budget": "steps", "steps": 20, "batch_size": 64, "evaluate_every": 10, "warmup": 5}

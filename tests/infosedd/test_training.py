@@ -75,13 +75,18 @@ def test_a_residual_that_was_not_kept_is_not_computed(tmp_path: Path, monkeypatc
         assert again.mutual_information("x", "y").nats == nats
 
 
-def test_gains_are_told_from_the_weights_that_are_kept() -> None:
-    """After weights that look worse by chance alone were preferred, a gain on them counts."""
-    layout = layout_of(x=(2, 3))
-    trainer = trainer_of(layout)
+def after_one_look() -> tuple[Trainer, list[tuple]]:
+    """A trainer that has looked once at the held-out batches beside it."""
+    trainer = trainer_of(layout_of(x=(2, 3)))
     tokens = torch.randint(0, 3, (200, 2), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
     held_out = trainer._held_out_batches(Data(tokens))
     trainer._look(held_out)
+    return trainer, held_out
+
+
+def test_gains_are_told_from_the_weights_that_are_kept() -> None:
+    """After weights that look worse by chance alone were preferred, a gain on them counts."""
+    trainer, held_out = after_one_look()
     first = trainer.history.held_out[0]
     trainer.history.held_out[0], trainer.history.best_loss = first - 1, first + 1
     trainer.step = 100
@@ -109,11 +114,7 @@ def test_a_level_phase_ends_once_progress_is_long_ago() -> None:
 
 def test_progress_is_measured_from_the_last_look_that_made_some() -> None:
     """Small gains add up, and a residual's stage begins afresh."""
-    layout = layout_of(x=(2, 3))
-    trainer = trainer_of(layout)
-    tokens = torch.randint(0, 3, (200, 2), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
-    held_out = trainer._held_out_batches(Data(tokens))
-    trainer._look(held_out)
+    trainer, held_out = after_one_look()
     mark = trainer._mark.clone()
     for step, gain in ((100, 0.0), (200, 1.0), (300, 0.0)):
         trainer.step = step
