@@ -26,6 +26,17 @@ def _no_settings_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
 
 
+_FIRST_STATES: dict[str, dict] = {}
+
+
+@pytest.fixture(autouse=True)
+def _same_draws_in_any_order(request: pytest.FixtureRequest) -> None:
+    """A module's ``RNG`` starts again for each test, which else draws by what ran before it on its worker."""
+    rng = getattr(request.module, "RNG", None)
+    if rng is not None:
+        rng.bit_generator.state = _FIRST_STATES.setdefault(request.module.__name__, rng.bit_generator.state)
+
+
 @pytest.fixture(scope="session")
 def prefect_server() -> Iterator[None]:
     """A Prefect server with a database of its own, for the whole session."""
