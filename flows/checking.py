@@ -14,7 +14,7 @@ import numpy as np
 from flows import steps
 from flows.home import Home
 from flows.pipeline import new_run_id, recorded
-from flows.progress import duration, listener, remark, stage
+from flows.progress import listener, remark, stage
 from flows.queries import asking
 from flows.settings import settings
 from flows.steps import Answer, Trained, model_config
@@ -24,6 +24,7 @@ from infosedd.consistency import CHECKS, Skipped, Verdict, case_of, judge
 from infosedd.corpus import Corpus
 from infosedd.derived import Question, draws_of, subset
 from infosedd.errors import InputError
+from infosedd.progress import duration
 from infosedd.refits import SHARES, LearningCurve, PermutationNull, check_null, config_for, shuffles_of
 from infosedd.results import Estimate
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from infosedd.progress import Progress, silent
+from infosedd.progress import Progress, duration, silent
 
 Listener = Callable[[Progress], None]
 
@@ -108,13 +108,3 @@ class _Bar:
         text = f"{progress.stage}: {progress.message}" if progress.message else progress.stage
         total = 1.0 if progress.done > 0 else None
         self.bars.update(self.task, completed=progress.done, total=total, description=text, left=left)
-
-
-def duration(seconds: float) -> str:
-    """``45 s``, ``3 min 20 s``, ``2 h 5 min``."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 from flows.home import Home
-from flows.progress import duration
 from flows.steps import Answer
 from flows.study import Site
 from infosedd.corpus import Corpus
+from infosedd.progress import duration
 from infosedd.results import Estimate
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from infosedd.errors import InputError
 from infosedd.lags import lagged
 from infosedd.model import ScoreModel
 from infosedd.orders import needs_random
-from infosedd.progress import Progress, ProgressCallback, on_stderr
+from infosedd.progress import Countdown, Progress, ProgressCallback, duration, on_stderr, silent
 from infosedd.queries import TrainingQuery
 from infosedd.refits import LearningCurve, PermutationNull, check_null, config_for, curve_of, null_of
 from infosedd.results import Estimate
@@ -37,14 +37,15 @@ def mutual_information(
     seed: int = 0,
     device: str = "auto",
     missing: Missing = "error",
+    progress: ProgressCallback = on_stderr,
 ) -> Estimate:
     """I(X; Y), or I(X; Y | Z) where ``condition`` is given, in nats.
 
     ``weights`` are counts if they are whole numbers. ``groups`` keeps related rows on one side of
-    every split. Raises InputError where the data can't be used.
+    every split. ``progress`` is told how far training is. Raises InputError where the data can't be used.
     """
     corpus, question, config = _pair(x, y, condition, weights, groups, config, missing)
-    return _ask(corpus, question, config, seed, device)
+    return _ask(corpus, question, config, seed, device, progress)
 
 
 def transfer_entropy(
@@ -57,6 +58,7 @@ def transfer_entropy(
     seed: int = 0,
     device: str = "auto",
     missing: Missing = "error",
+    progress: ProgressCallback = on_stderr,
 ) -> Estimate:
     """Transfer entropy I(source_past; target | target_past) in nats (Schreiber 2000).
 
@@ -70,7 +72,7 @@ def transfer_entropy(
     corpus = lagged(series, pasts)
     question, config = Question("source_past", "target", "target_past"), _config(config)
     config = config if config.queries else config_for(corpus, question, config)
-    return _ask(corpus, question, config, seed, device)
+    return _ask(corpus, question, config, seed, device, progress)
 
 
 def _as_series(values: Any) -> Any:
@@ -106,9 +108,15 @@ def learning_curve(
     """
     corpus, question, config = _pair(x, y, condition, weights, groups, config, missing)
     start = time.monotonic()
-    whole = _ask(corpus, question, config, seed, device)
-    _tell_cost(progress, "learning curve", 2, time.monotonic() - start)
-    return curve_of(corpus, lambda part: _ask(part, question, config, seed, device), whole, seed)
+    whole = _ask(corpus, question, config, seed, device, progress)
+    told = _told_cost(progress, "learning curve", 2, time.monotonic() - start)
+
+    def refit(part: Corpus) -> Estimate:
+        estimate = _ask(part, question, config, seed, device, silent)
+        told.one_more(f"{estimate.nats:.4f} nats of {part.n:,} rows")
+        return estimate
+
+    return curve_of(corpus, refit, whole, seed)
 
 
 def permutation_null(
@@ -135,9 +143,15 @@ def permutation_null(
     corpus = draws_of(corpus, corpus.n_draws)
     check_null(corpus, question, n_permutations)
     start = time.monotonic()
-    estimate = _ask(corpus, question, config, seed, device)
-    _tell_cost(progress, "permutation null", n_permutations, time.monotonic() - start)
-    return null_of(corpus, question, lambda c: _ask(c, question, config, seed, device), estimate, n_permutations, seed)
+    estimate = _ask(corpus, question, config, seed, device, progress)
+    told = _told_cost(progress, "permutation null", n_permutations, time.monotonic() - start)
+
+    def refit(shuffled: Corpus) -> Estimate:
+        of_null = _ask(shuffled, question, config, seed, device, silent)
+        told.one_more(f"{of_null.nats:.4f} nats where shuffled")
+        return of_null
+
+    return null_of(corpus, question, refit, estimate, n_permutations, seed)
 
 
 def entropy(
@@ -150,10 +164,11 @@ def entropy(
     seed: int = 0,
     device: str = "auto",
     missing: Missing = "error",
+    progress: ProgressCallback = on_stderr,
 ) -> Estimate:
     """H(X), or H(X | Z), in nats. Options as in ``mutual_information``."""
     data = _Data(x, condition, weights, groups, missing)
-    return _of_one("entropy", data, config, seed, device)
+    return _of_one("entropy", data, config, seed, device, progress)
 
 
 def total_correlation(
@@ -166,10 +181,11 @@ def total_correlation(
     seed: int = 0,
     device: str = "auto",
     missing: Missing = "error",
+    progress: ProgressCallback = on_stderr,
 ) -> Estimate:
     """TC(X) = SUM_i H(x_i) - H(x), also given Z, in nats. Options as in ``mutual_information``."""
     data = _Data(x, condition, weights, groups, missing)
-    return _of_one("total_correlation", data, config, seed, device)
+    return _of_one("total_correlation", data, config, seed, device, progress)
 
 
 def dual_total_correlation(
@@ -182,10 +198,11 @@ def dual_total_correlation(
     seed: int = 0,
     device: str = "auto",
     missing: Missing = "error",
+    progress: ProgressCallback = on_stderr,
 ) -> Estimate:
     """DTC(X) = H(x) - SUM_i H(x_i | rest), also given Z, in nats. Options as in ``mutual_information``."""
     data = _Data(x, condition, weights, groups, missing)
-    return _of_one("dual_total_correlation", data, config, seed, device)
+    return _of_one("dual_total_correlation", data, config, seed, device, progress)
 
 
 def o_information(
@@ -198,10 +215,11 @@ def o_information(
     seed: int = 0,
     device: str = "auto",
     missing: Missing = "error",
+    progress: ProgressCallback = on_stderr,
 ) -> Estimate:
     """Omega(X) = TC(X) - DTC(X), also given Z, in nats. Options as in ``mutual_information``."""
     data = _Data(x, condition, weights, groups, missing)
-    return _of_one("o_information", data, config, seed, device)
+    return _of_one("o_information", data, config, seed, device, progress)
 
 
 def kl_divergence(
@@ -216,6 +234,7 @@ def kl_divergence(
     seed: int = 0,
     device: str = "auto",
     missing: Missing = "error",
+    progress: ProgressCallback = on_stderr,
 ) -> Estimate:
     """KL(p || q) in nats from draws of each; one model a corpus. See ``infosedd.divergence`` for its error."""
     from infosedd import divergence
@@ -233,7 +252,7 @@ def kl_divergence(
     config = _config(config)
     if not config.queries:
         config = config.model_copy(update={"queries": (TrainingQuery(noised="x"),)})
-    return divergence.kl_divergence(_fit(p, config, seed, device), _fit(q, config, seed, device))
+    return divergence.kl_divergence(_fit(p, config, seed, device, progress), _fit(q, config, seed, device, progress))
 
 
 @dataclass(frozen=True)
@@ -245,7 +264,14 @@ class _Data:
     missing: Missing
 
 
-def _of_one(measure: str, data: _Data, config: ModelConfig | dict | None, seed: int, device: str) -> Estimate:
+def _of_one(
+    measure: str,
+    data: _Data,
+    config: ModelConfig | dict | None,
+    seed: int,
+    device: str,
+    progress: ProgressCallback,
+) -> Estimate:
     """Train on x given z from every subset of x, and read one measure."""
     columns = {"x": data.x} if data.condition is None else {"x": data.x, "z": data.condition}
     corpus = corpus_of(columns, weights=data.weights, groups=data.groups, missing=data.missing)
@@ -255,7 +281,7 @@ def _of_one(measure: str, data: _Data, config: ModelConfig | dict | None, seed: 
         config = config.model_copy(update={"queries": (TrainingQuery(noised="x", clean=z),)})
         if needs_random(measure, conditional=bool(z)) and config.order == "auto":
             config = config.model_copy(update={"order": "random"})
-    model = _fit(corpus, config, seed, device)
+    model = _fit(corpus, config, seed, device, progress)
     return getattr(model, measure)("x", z or None)
 
 
@@ -269,19 +295,25 @@ def _pair(
     return corpus, question, config if config.queries else config_for(corpus, question, config)
 
 
-def _ask(corpus: Corpus, question: Question, config: ModelConfig, seed: int, device: str) -> Estimate:
-    return _fit(corpus, config, seed, device).mutual_information(question.x, question.y, question.z or None)
+def _ask(
+    corpus: Corpus, question: Question, config: ModelConfig, seed: int, device: str, progress: ProgressCallback
+) -> Estimate:
+    return _fit(corpus, config, seed, device, progress).mutual_information(question.x, question.y, question.z or None)
 
 
-def _tell_cost(progress: ProgressCallback, stage: str, n_fits: int, seconds: float) -> None:
+def _told_cost(progress: ProgressCallback, stage: str, n_fits: int, seconds: float) -> Countdown:
+    """Tell what more fits will cost, where one took ``seconds``; each that is done is to be counted down."""
     fits = "1 more fit" if n_fits == 1 else f"{n_fits} more fits"
-    text = f"{fits}, about {n_fits * seconds:.0f} s (the first took {seconds:.1f} s)"
+    text = f"{fits}, about {duration(n_fits * seconds)} (the first took {seconds:.1f} s)"
     progress(Progress(stage, 0.0, n_fits * seconds, text))
+    return Countdown(progress, stage, n_fits)
 
 
 def _config(config: ModelConfig | dict | None) -> ModelConfig:
     return config if isinstance(config, ModelConfig) else ModelConfig.parse(config or {})
 
 
-def _fit(corpus: Corpus, config: ModelConfig, seed: int, device: str) -> ScoreModel:
-    return ScoreModel.fit(corpus, config, seed=seed, device=device)
+def _fit(corpus: Corpus, config: ModelConfig, seed: int, device: str, progress: ProgressCallback) -> ScoreModel:
+    model = ScoreModel.fit(corpus, config, seed=seed, device=device, progress=progress)
+    progress(Progress("train", 1.0, 0.0))
+    return model

@@ -52,8 +52,8 @@ def check(
 
 
 def _show(checked: "Checked") -> None:
-    from flows.progress import duration
     from flows.show import show_table
+    from infosedd.progress import duration
 
     reference, cost = checked.reference.estimate, checked.cost
     print(f"{checked.study.title or checked.study.name}: I({reference.x}; {reference.y}) = {reference}")

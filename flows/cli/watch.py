@@ -48,8 +48,8 @@ def watch(
 
 
 def _show(watched: "Watched") -> None:
-    from flows.progress import duration
     from flows.show import show_table
+    from infosedd.progress import duration
 
     rows = [
         [r.path.name, "failed", "", "", "", r.error]

@@ -106,7 +106,9 @@ def test_a_learning_curve_of_arrays() -> None:
     curve = infosedd.learning_curve(*letters(600), config=QUICK, progress=told.append)
     assert curve.n_samples == (150, 300, 600)
     assert all(e.nats > 0.3 for e in curve.estimates)
-    assert [p.message for p in told] == [told[0].message] and told[0].message.startswith("2 more fits, about ")
+    of_curve = [p for p in told if p.stage == "learning curve"]
+    assert of_curve[0].message.startswith("2 more fits, about ")
+    assert [p.done for p in of_curve] == [0, 0.5, 1]
     x, y = letters(300)
     counted = infosedd.learning_curve(x, y, weights=np.repeat([1, 3], 150), config=QUICK, progress=told.append)
     assert counted.n_samples == (150, 300, 600)
@@ -116,7 +118,9 @@ def test_a_null_of_arrays_tells_dependent_from_independent() -> None:
     told: list[Progress] = []
     options = {"config": QUICK, "n_permutations": 2, "progress": told.append}
     found = infosedd.permutation_null(*letters(300), **options)
-    assert told[0].message.startswith("2 more fits, about ")
+    of_null = [p for p in told if p.stage == "permutation null"]
+    assert of_null[0].message.startswith("2 more fits, about ")
+    assert [p.done for p in of_null] == [0, 0.5, 1]
     assert found.p_value == pytest.approx(1 / 3)
     assert found.estimate.nats > 0.3 and abs(found.mean) < 0.1 and found.spread < 0.1
     assert infosedd.permutation_null(*letters(300, dependent=False), **options).p_value > 1 / 3
