@@ -17,7 +17,7 @@ from connectors.fasta_options import LetterOptions
 from connectors.sources import Source, joint_sha256, joint_uri
 from connectors.store import ByteStore
 from infosedd.blocks import Block, Vocabulary
-from infosedd.corpus import Corpus, Provenance
+from infosedd.corpus import Corpus, Provenance, handed_over
 
 
 @dataclass
@@ -117,7 +117,7 @@ def sequence_corpus(
     vocabulary, codes = letter_tokens(letters, reader, asked, files[0].error)
     vocabulary, codes = kmers(codes, vocabulary, asked, files[0].error)
     blocks = [Block(asked.block, vocabulary, codes.shape[1])]
-    tokens = {asked.block: codes}
+    tokens = {asked.block: handed_over(codes)}
     if labels is not None:
         symbols, label_codes = labels
         blocks.append(Block(asked.label_block, Vocabulary(symbols), 1))

@@ -1,6 +1,7 @@
 """A growing array of bytes that moves to a temporary file once it is large."""
 
 import tempfile
+from collections.abc import Iterator
 from typing import IO
 
 import numpy as np
@@ -33,15 +34,22 @@ class ByteStore:
         if self._file is not None:
             self._file.flush()
             return np.memmap(self._file, np.uint8, "r+")
-        joined = np.concatenate(self._pieces) if self._pieces else np.empty(0, np.uint8)
-        self._pieces = []
+        joined, start = np.empty(self.size, np.uint8), 0
+        for piece in self._released():
+            joined[start : start + len(piece)] = piece
+            start += len(piece)
         return joined
+
+    def _released(self) -> Iterator[np.ndarray]:
+        """The pieces in order, each let go of once it is taken: all of them at once would be there twice."""
+        self._pieces.reverse()
+        while self._pieces:
+            yield self._pieces.pop()
 
     def _spill(self) -> None:
         self._file = tempfile.TemporaryFile(prefix="infosedd-")  # noqa: SIM115 (the memory map needs it open)
-        for piece in self._pieces:
+        for piece in self._released():
             self._write(piece)
-        self._pieces = []
 
     def _write(self, piece: np.ndarray) -> None:
         try:

@@ -276,6 +276,15 @@ def _frozen(values: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
     return made
 
 
+def handed_over(values: np.ndarray) -> np.ndarray:
+    """The array, made read-only down to the one its memory belongs to: a corpus takes it without a copy."""
+    root: object = values
+    while isinstance(root, np.ndarray):
+        root.flags.writeable = False
+        root = root.base
+    return values
+
+
 def _check_weights(weights: np.ndarray, kind: str) -> None:
     wrong = ~np.isfinite(weights) | (weights < 0)
     if kind == "count":

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from infosedd.blocks import Block, Vocabulary
-from infosedd.corpus import SPLITS, Corpus, Provenance
+from infosedd.corpus import SPLITS, Corpus, Provenance, handed_over
 from infosedd.errors import InputError, SurroundingsError
 
 DNA = Vocabulary(tuple("ACGT"))
@@ -95,6 +95,14 @@ def test_the_arrays_that_came_in_stay_as_they_are_and_can_not_change_the_corpus(
     assert again.corpus_id == before
     assert corpus.weights[0] == 1 and corpus.tokens["word"][0, 0] == 0
     assert np.shares_memory(again.tokens["x"], corpus.tokens["x"])  # what can't change is not copied
+
+
+def test_tokens_that_are_handed_over_are_not_copied() -> None:
+    letters = np.zeros(120, np.uint8)
+    corpus = make(tokens={"x": handed_over(letters.reshape(-1, 6)), "word": np.zeros((20, 2), np.uint16)})
+    assert np.shares_memory(corpus.tokens["x"], letters)
+    with pytest.raises(ValueError, match="read-only"):
+        letters[0] = 1
 
 
 def test_without_weights_their_kind_is_no_content() -> None:
