@@ -44,6 +44,14 @@ def erasure(letters: int = 4) -> Oracle:
     return lambda corpus: (corpus.tokens["y"] != letters).sum(1) * log(letters)
 
 
+def label(redrawn: float, letters: int = 4) -> Oracle:
+    def values(corpus: Corpus) -> np.ndarray:
+        as_drawn = (corpus.tokens["x"][:, :1] < letters // 2) == corpus.tokens["label"]
+        return np.where(as_drawn[:, 0], log(2 - redrawn), log(redrawn))
+
+    return values
+
+
 def rewired(rho: float, letters: int = 4) -> Oracle:
     def values(corpus: Corpus) -> np.ndarray:
         x, y = corpus.tokens["x"], corpus.tokens["y"]
